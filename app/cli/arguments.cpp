@@ -1,10 +1,16 @@
 #include "app/cli/arguments.h"
 
+#include "app/cli/notes.h"
+#include "core/base/colour_choice.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/spelling.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <ranges>
@@ -22,7 +28,7 @@ struct Option {
     std::vector<std::string> words = {}; ///< allowed values; empty: any
     bool isKey = false;                  ///< a key of a spec: a list sweeps it
     bool isBoolean = false;              ///< without a value it is `true`
-    bool isOutput = false;               ///< names an output
+    bool isOutput = false;               ///< names an output that has a name
     bool isGiven = false;
 
     const std::string& longName() const { return names.back(); }
@@ -104,6 +110,12 @@ public:
     std::vector<Option> options;
     std::vector<Positional> positionals;
     std::size_t placed = 0; ///< positionals assigned so far
+    std::string colour;     ///< of --color
+    bool quiet = false;
+
+    /// Declares what every verb has, where the verb does not declare it itself.
+    void addCommon();
+    void applyCommon() const;
 
 private:
     Option& find(const std::string& name);
@@ -145,10 +157,11 @@ void Arguments::option(const std::string& names, std::string& into, const std::s
     impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
 }
 
-void Arguments::output(const std::string& names, std::string& into, const std::string& help)
+void Arguments::output(const std::string& names, std::string& into, const std::string& help,
+                       bool toStandardOutput)
 {
     option(names, into, help);
-    impl_->options.back().isOutput = true;
+    impl_->options.back().isOutput = !toStandardOutput;
 }
 
 void Arguments::repeated(const std::string& names, std::vector<std::string>& into, const std::string& help)
@@ -193,6 +206,11 @@ Option& Arguments::Impl::find(const std::string& name)
             return option;
         longNames.push_back(option.longName());
     }
+    const bool hasFormat = std::ranges::find(longNames, std::string_view("--format")) != longNames.end();
+    for (const std::string_view format : {"json", "csv", "md"})
+        if (hasFormat && wanted == "--" + std::string(format))
+            throw Error{
+                .what = "unknown option", .where = name, .remedy = "write --format " + std::string(format)};
     const std::string_view near = nearestWord(wanted, longNames);
     throw Error{.what = "unknown option",
                 .where = name,
@@ -270,18 +288,60 @@ std::size_t charactersIn(std::string_view text)
         text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
 }
 
+/// The columns that help may use: COLUMNS, those of the terminal, or 80.
+std::size_t columnsForHelp()
+{
+    constexpr std::size_t kUsual = 80;
+    if (const char* columns = std::getenv("COLUMNS"))
+        if (const auto number = parseNumber<std::int64_t>(columns); number && *number > 0)
+            return static_cast<std::size_t>(*number);
+    winsize size{};
+    const bool isKnown = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return isKnown ? size.ws_col : kUsual;
+}
+
+/// Writes the words of a text on lines of at most `room` columns, the second and further ones behind `indent` spaces.
+void writeWrapped(std::ostream& out, const std::string& text, std::size_t indent, std::size_t room)
+{
+    std::istringstream words(text);
+    std::size_t used = 0;
+    for (std::string word; words >> word;) {
+        const std::size_t length = charactersIn(word);
+        if (used > 0 && used + 1 + length > room) {
+            out << '\n' << std::string(indent, ' ');
+            used = 0;
+        }
+        out << (used > 0 ? " " : "") << word;
+        used += length + (used > 0 ? 1 : 0);
+    }
+    out << '\n';
+}
+
 void Arguments::Impl::print(std::ostream& out) const
 {
+    constexpr std::size_t kMostLeft = 26; // a longer name has a line of its own
+    constexpr std::size_t kLeastRoom = 30;
     if (!wholeHelp.empty()) {
         out << wholeHelp;
         return;
     }
     std::size_t width = 0;
     for (const auto& [left, right] : optionHelp)
-        width = std::max(width, charactersIn(left));
+        if (const std::size_t length = charactersIn(left); length <= kMostLeft)
+            width = std::max(width, length);
+    const std::size_t indent = width + 4;
+    const std::size_t columns = columnsForHelp();
+    const std::size_t room = columns > indent + kLeastRoom ? columns - indent : kLeastRoom;
     out << "usage: tilescope " << usage << '\n' << purpose << "\n\n";
-    for (const auto& [left, right] : optionHelp)
-        out << "  " << left << std::string(width - charactersIn(left) + 2, ' ') << right << '\n';
+    for (const auto& [left, right] : optionHelp) {
+        const std::size_t length = charactersIn(left);
+        out << "  " << left;
+        if (length > width)
+            out << '\n' << std::string(indent, ' ');
+        else
+            out << std::string(width - length + 2, ' ');
+        writeWrapped(out, right, indent, room);
+    }
     if (!appendix.empty())
         out << '\n' << appendix;
     out << "\nexample: " << example << '\n';
@@ -294,6 +354,7 @@ bool Arguments::parse(int argc, char** argv)
 
 bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
 {
+    impl_->addCommon();
     const auto end = std::ranges::find(words, "--");
     // Print help even if other arguments are invalid.
     if (std::any_of(words.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
@@ -311,7 +372,36 @@ bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
         else
             impl_->place(current);
     }
+    impl_->applyCommon();
     return true;
+}
+
+void Arguments::Impl::addCommon()
+{
+    const auto has = [this](const std::string& name) {
+        return std::ranges::any_of(options, [&name](const Option& option) {
+            return std::ranges::find(option.names, name) != option.names.end();
+        });
+    };
+    if (!has("--color")) {
+        options.push_back({.names = {"--color"}, .value = &colour, .words = {"auto", "always", "never"}});
+        optionHelp.emplace_back("--color auto|always|never",
+                                "colours in the output: on a terminal (the default), always or never");
+    }
+    if (!has("-q")) {
+        options.push_back({.names = {"-q", "--quiet"}, .flag = &quiet});
+        optionHelp.emplace_back("-q, --quiet", "print only results, warnings and errors");
+    }
+}
+
+void Arguments::Impl::applyCommon() const
+{
+    if (!colour.empty())
+        setColourChoice(colour == "always"  ? ColourChoice::Always
+                        : colour == "never" ? ColourChoice::Never
+                                            : ColourChoice::Auto);
+    if (quiet)
+        setQuiet(true);
 }
 
 std::int64_t wholeNumber(std::string_view text, std::string_view argument, std::int64_t least,

@@ -17,6 +17,8 @@ namespace tilescope::cli {
 /// Options are allowed anywhere, as `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; `-` and `_` in
 /// long names are equivalent. `--` ends the options. A value that begins with a dash requires `=`, unless it
 /// is a number. Variables passed to this class must outlive parse().
+///
+/// Every verb has --color auto|always|never, -q and --help: parse() applies them to the process.
 class Arguments {
 public:
     /// \param usage  follows `tilescope`: "run WORKLOAD [--key value …]"
@@ -31,8 +33,10 @@ public:
     void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
     /// \param names  "-o,--output"
     void option(const std::string& names, std::string& into, const std::string& help);
-    /// An option that names an output file or folder; rejects `-`.
-    void output(const std::string& names, std::string& into, const std::string& help);
+    /// An option that names an output file or folder.
+    /// \param toStandardOutput  whether `-`, for standard output, is allowed
+    void output(const std::string& names, std::string& into, const std::string& help,
+                bool toStandardOutput = false);
     void repeated(const std::string& names, std::vector<std::string>& into, const std::string& help);
     void flag(const std::string& names, bool& into, const std::string& help);
     /// An option whose value is one of `words`.

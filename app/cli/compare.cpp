@@ -166,8 +166,9 @@ int compareCommand(int argc, char** argv)
         "compare only what happens from this time on, in ns after each run's first event; A,B: for each "
         "run its own");
     arguments.option("--to", request.to, "compare only what happens before this time");
-    arguments.option("--rank", request.rank,
-                     "the rank whose step the causes are about, of runs of several processes (the lowest)");
+    arguments.option(
+        "--rank", request.rank,
+        "the rank whose step the causes are about, of runs of several processes (the mean of all)");
     arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");
     if (!arguments.parse(argc, argv))
         return 0;

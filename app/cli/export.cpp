@@ -3,11 +3,14 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
+#include "app/cli/file_kind.h"
+#include "app/cli/notes.h"
 #include "app/cli/play.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
+#include "core/base/temporary_path.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/export/arrow_export.h"
 #include "core/exchange/export/export_text.h"
@@ -18,8 +21,12 @@
 #include "core/exchange/number.h"
 #include "core/query/runs/run_tables.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 
@@ -36,6 +43,8 @@ struct ExportRequest {
     std::filesystem::path named; ///< the file as the user wrote it
     const store::RunRecord& run;
     std::string output;
+    std::string shown;   ///< the output in messages
+    std::ostream& notes; ///< where messages go: not to standard output if the export does
     std::string at;
     PlayRequest play = {}; ///< all but what this struct has already
     exchange::ExportOptions options;
@@ -69,18 +78,19 @@ void exportSnapshot(const ExportRequest& request)
         return exchange::writeSnapshot(out, request.reader, request.run.run, moment);
     });
     output.commit();
-    std::cout << exported(request) << counted(figures.events, "event") << ", "
-              << counted(figures.segments, "segment") << ", " << counted(figures.blocks, "block") << " with "
-              << sizeText(figures.allocated) << ' ' << request.run.traits().heldWord() << " ("
-              << counted(figures.allocated.count, "byte") << "), " << sizeText(figures.reserved)
-              << " reserved -> " << escapeForTerminal(request.output) << '\n';
+    request.notes << exported(request) << counted(figures.events, "event") << ", "
+                  << counted(figures.segments, "segment") << ", " << counted(figures.blocks, "block")
+                  << " with " << sizeText(figures.allocated) << ' ' << request.run.traits().heldWord() << " ("
+                  << counted(figures.allocated.count, "byte") << "), " << sizeText(figures.reserved)
+                  << " reserved -> " << escapeForTerminal(request.shown) << '\n';
     if (figures.unknown.count > 0)
-        std::cout << sizeText(figures.unknown) << " of it is in no recorded block; one block represents it\n";
+        request.notes << sizeText(figures.unknown)
+                      << " of it is in no recorded block; one block represents it\n";
     if (figures.madeUpSegments)
-        std::cout << "the run has no segments: each block gets its own segment\n";
+        request.notes << "the run has no segments: each block gets its own segment\n";
     if (figures.inconsistent > 0)
-        std::cout << counted(figures.inconsistent, "event") << plural(figures.inconsistent, " does", " do")
-                  << " not fit the recorded segments\n";
+        request.notes << counted(figures.inconsistent, "event")
+                      << plural(figures.inconsistent, " does", " do") << " not fit the recorded segments\n";
 }
 
 std::string readingsText(std::int64_t readings)
@@ -95,45 +105,48 @@ void exportPerfetto(const ExportRequest& request)
         return exchange::writePerfetto(out, request.reader, request.run, request.options);
     });
     output.commit();
-    std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
-              << counted(figures.slices, "slice") << ", " << counted(figures.launches, "launch", "launches")
-              << ", " << counted(figures.flows, "flow") << ", " << counted(figures.counters, "memory value")
-              << readingsText(figures.readings) << " -> " << escapeForTerminal(request.output) << '\n';
+    request.notes << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
+                  << counted(figures.slices, "slice") << ", "
+                  << counted(figures.launches, "launch", "launches") << ", " << counted(figures.flows, "flow")
+                  << ", " << counted(figures.counters, "memory value") << readingsText(figures.readings)
+                  << " -> " << escapeForTerminal(request.shown) << '\n';
     if (figures.moreTracks > 0)
-        std::cout << counted(figures.moreTracks, "further track")
-                  << plural(figures.moreTracks, " holds", " hold")
-                  << " slices that overlap others of their thread\n";
+        request.notes << counted(figures.moreTracks, "further track")
+                      << plural(figures.moreTracks, " holds", " hold")
+                      << " slices that overlap others of their thread\n";
 }
 
 void exportKineto(const ExportRequest& request)
 {
     const exchange::KinetoFigures figures =
         exchange::writeKineto(request.output, request.reader, request.run, request.options);
-    std::cout << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
-              << counted(figures.hostEvents, "host event") << ", " << counted(figures.memory, "memory event")
-              << ", " << counted(figures.waits, "wait") << readingsText(figures.readings) << " ->";
+    request.notes << exported(request) << counted(figures.gpuEvents, "GPU event") << ", "
+                  << counted(figures.hostEvents, "host event") << ", "
+                  << counted(figures.memory, "memory event") << ", " << counted(figures.waits, "wait")
+                  << readingsText(figures.readings) << " ->";
     for (const std::filesystem::path& file : figures.files)
-        std::cout << ' ' << escapeForTerminal(file.string());
-    std::cout << '\n';
+        request.notes << ' '
+                      << escapeForTerminal(request.shown == request.output ? file.string() : request.shown);
+    request.notes << '\n';
     if (figures.launches > 0)
-        std::cout << counted(figures.launches, "launch", "launches")
-                  << plural(figures.launches, " was", " were")
-                  << " recorded without their calls: calls of 0 ns stand for them\n";
+        request.notes << counted(figures.launches, "launch", "launches")
+                      << plural(figures.launches, " was", " were")
+                      << " recorded without their calls: calls of 0 ns stand for them\n";
     if (figures.leftOut > 0)
-        std::cout << counted(figures.leftOut, "event")
-                  << " of the allocator left out: the format has only allocations and frees\n";
+        request.notes << counted(figures.leftOut, "event")
+                      << " of the allocator left out: the format has only allocations and frees\n";
 }
 
 void exportArrow(const ExportRequest& request)
 {
     const auto tables = exchange::writeArrow(request.output, request.reader, request.run, request.options);
-    std::cout << exported(request) << "rows of ";
+    request.notes << exported(request) << "rows of ";
     const char* separator = "";
     for (const auto& [name, rows] : tables) {
-        std::cout << separator << name << ": " << rows;
+        request.notes << separator << name << ": " << rows;
         separator = ", ";
     }
-    std::cout << " -> " << escapeForTerminal(request.output) << '\n';
+    request.notes << " -> " << escapeForTerminal(request.shown) << '\n';
 }
 
 void exportStacks(const ExportRequest& request,
@@ -143,9 +156,9 @@ void exportStacks(const ExportRequest& request,
     const query::CallTree stacks = exchange::exportedStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
-    std::cout << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities") << " of "
-              << counted(stacks.totalAmount(), "ns", "ns") << " -> " << escapeForTerminal(request.output)
-              << '\n';
+    request.notes << exported(request) << counted(stacks.totalCount(), "GPU activity", "GPU activities")
+                  << " of " << counted(stacks.totalAmount(), "ns", "ns") << " -> "
+                  << escapeForTerminal(request.shown) << '\n';
 }
 
 void exportFolded(const ExportRequest& request)
@@ -168,7 +181,7 @@ void exportPlay(const ExportRequest& request)
     play.output = request.output;
     play.inputs.insert(play.inputs.end(), request.options.inputs.begin(), request.options.inputs.end());
     const std::string holds = writePlay(play);
-    std::cout << exported(request) << holds << " -> " << escapeForTerminal(request.output) << '\n';
+    request.notes << exported(request) << holds << " -> " << escapeForTerminal(request.shown) << '\n';
 }
 
 void exportPprof(const ExportRequest& request)
@@ -182,6 +195,8 @@ struct ExportFormat {
     const char* option;
     void (*write)(const ExportRequest&);
     const char* help;
+    bool isFile = true;   ///< one file, which may be standard output
+    bool isBinary = true; ///< of no use on a terminal
 };
 
 constexpr std::array kExportFormats{
@@ -189,15 +204,17 @@ constexpr std::array kExportFormats{
     ExportFormat{
         "--kineto", exportKineto,
         "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
-        "file each, OUT_rank0.json …"},
+        "file each, OUT_rank0.json …",
+        true, false},
     ExportFormat{"--arrow", exportArrow,
-                 "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each"},
+                 "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each", false},
     ExportFormat{"--folded", exportFolded,
-                 "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs"},
-    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app"},
+                 "OUT.txt: GPU time by stack, for flamegraph.pl and similar programs", true, false},
+    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
     ExportFormat{"--play", exportPlay,
-                 "OUT.svg or OUT.gif: its timeline, slowed down; with --against of two runs on one clock"},
+                 "OUT.svg or OUT.gif: its timeline, slowed down; with --against of two runs on one clock",
+                 false},
     ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 
@@ -209,6 +226,34 @@ std::string optionList()
     return list;
 }
 
+/// Writes to a temporary file and then to standard output, so that a failed export prints nothing.
+void exportToStandardOutput(const ExportFormat& format, ExportRequest request)
+{
+    const std::string where = std::string(format.option) + " -";
+    if (!format.isFile)
+        throw Error{.what = "cannot be written to standard output",
+                    .where = where,
+                    .remedy = "name the output; write ./- for one named -"};
+    if (format.isBinary && isatty(STDOUT_FILENO) != 0)
+        throw Error{.what = "is binary, which a terminal cannot show",
+                    .where = where,
+                    .remedy = "send it to a program or a file, or name the output"};
+    const TemporaryPath folder(std::filesystem::temp_directory_path() / "export",
+                               TemporaryPath::Kind::Folder);
+    request.output = (folder.path() / "run").string();
+    request.shown = "standard output";
+    format.write(request);
+    std::vector<std::filesystem::path> files;
+    for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder.path()))
+        files.push_back(entry.path());
+    if (files.size() != 1)
+        throw Error{.what = "needs " + counted(std::ssize(files), "file") + ", one for each process",
+                    .where = where,
+                    .remedy = "name the output"};
+    if (std::filesystem::file_size(files.front()) > 0) // an empty buffer would be an error of the stream
+        std::cout << std::ifstream(files.front(), std::ios::binary).rdbuf();
+}
+
 } // namespace
 
 int exportCommand(int argc, char** argv)
@@ -217,16 +262,18 @@ int exportCommand(int argc, char** argv)
     std::string run;
     std::string at = "end";
     bool withIdentity = false;
+    bool force = false;
     std::array<std::string, kExportFormats.size()> outputs;
     Arguments arguments("export FILE[:RUN] --FORMAT OUT",
                         "Writes a run in the format of another tool; exactly one format. The default is the "
                         "file's last run.\n"
-                        "Host, command line and home folders are left out unless --with-identity is given.",
+                        "OUT - is standard output. Host, command line and home folders are left out unless\n"
+                        "--with-identity is given.",
                         "tilescope export a.tscope --perfetto a.pftrace");
     arguments.positional("FILE", file, "a .tscope file, optionally with a colon and a run number");
     arguments.option("--run", run, "the run's number, instead of FILE:RUN");
     for (std::size_t i = 0; i < kExportFormats.size(); ++i)
-        arguments.output(kExportFormats.at(i).option, outputs.at(i), kExportFormats.at(i).help);
+        arguments.output(kExportFormats.at(i).option, outputs.at(i), kExportFormats.at(i).help, true);
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
@@ -240,6 +287,7 @@ int exportCommand(int argc, char** argv)
         "with --play: real time for one unit of recorded time; without it, the longest run lasts about "
         "six seconds");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
+    arguments.flag("--force", force, "replace a file of another kind");
     if (!arguments.parse(argc, argv))
         return 0;
     const auto isGiven = [](const std::string& output) { return !output.empty(); };
@@ -256,14 +304,26 @@ int exportCommand(int argc, char** argv)
     const store::RunReader reader(address.recording.file);
     const store::RunRecord record = query::chooseRun(reader, number ? number : address.run);
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
-    kExportFormats.at(chosen).write({.reader = reader,
-                                     .recording = address.recording,
-                                     .named = address.named,
-                                     .run = record,
-                                     .output = outputs.at(chosen),
-                                     .at = at,
-                                     .play = playOf(against, align, slowdown),
-                                     .options = {.withIdentity = withIdentity, .inputs = address.inputs()}});
+    const ExportFormat& format = kExportFormats.at(chosen);
+    const std::string& output = outputs.at(chosen);
+    const bool isStandard = output == "-";
+    const ExportRequest request{.reader = reader,
+                                .recording = address.recording,
+                                .named = address.named,
+                                .run = record,
+                                .output = output,
+                                .shown = output,
+                                .notes = isStandard && !isQuiet() ? std::cerr : notes(),
+                                .at = at,
+                                .play = playOf(against, align, slowdown),
+                                .options = {.withIdentity = withIdentity, .inputs = address.inputs()}};
+    if (isStandard)
+        exportToStandardOutput(format, request);
+    else {
+        if (!force)
+            requireSameKind(output, fileKind(format.option));
+        format.write(request);
+    }
     return 0;
 }
 

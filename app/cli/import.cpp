@@ -3,11 +3,12 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/import_progress.h"
+#include "app/cli/notes.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
 
-#include <iostream>
+#include <ostream>
 #include <sstream>
 
 namespace tilescope::cli {
@@ -41,8 +42,8 @@ int importCommand(int argc, char** argv)
     });
     std::istringstream summary(imported.summary);
     for (std::string line; std::getline(summary, line);)
-        std::cout << escapeForTerminal(line) << (summary.eof() ? "" : "\n");
-    std::cout << " -> run " << imported.run.value << " of " << escapeForTerminal(output) << '\n';
+        notes() << escapeForTerminal(line) << (summary.eof() ? "" : "\n");
+    notes() << " -> run " << imported.run.value << " of " << escapeForTerminal(output) << '\n';
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "app/cli/import_progress.h"
 
+#include "app/cli/notes.h"
 #include "core/session/protocol/stop_signals.h"
 
 #include <unistd.h>
@@ -14,7 +15,7 @@ namespace tilescope::cli {
 void withImportProgress(const std::function<void(const exchange::ImportWatch&)>& work)
 {
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
-    const bool draws = isatty(STDERR_FILENO) != 0;
+    const bool draws = isatty(STDERR_FILENO) != 0 && !isQuiet();
     std::atomic<int> shown = -1; // per cent; threads of an importer may call the watch
     const auto watch = [&](double done) {
         const int percent = static_cast<int>(100 * done);

@@ -4,8 +4,10 @@
 #include "app/cli/import_progress.h"
 #include "app/cli/recording.h"
 #include "core/base/current_error.h"
+#include "core/base/environment_variable.h"
 #include "core/base/paths.h"
 #include "core/base/process.h"
+#include "core/base/shell_word.h"
 #include "core/base/spelling.h"
 #include "core/base/version.h"
 #include "core/exchange/import/recording/growing_recording.h"
@@ -86,6 +88,7 @@ void printHelp()
     std::cout
         << "\n  help VERB   the same as VERB --help\n"
            "  --version   print the version, also -V\n"
+           "  --color auto|always|never, -q (only results, warnings and errors): every verb has them\n"
            "\nLibTorch: the engine uses the torch 2.11 folder in TILESCOPE_TORCH, otherwise its own run "
            "path, the torch\nof python3 or that of packaging/dev setup; see help/cluster.md\n"
            "\nexit codes: 0 all points ok, oom or skipped; 1 compare --gate: exceeded; 2 unusable "
@@ -110,6 +113,30 @@ bool namesFile(const std::string& argument)
     std::error_code error;
     return std::filesystem::exists(argument, error) || argument.ends_with(".tscope") ||
            argument.find('/') != std::string::npos;
+}
+
+bool isSpec(std::string_view argument)
+{
+    return argument.ends_with(".yaml") || argument.ends_with(".yml");
+}
+
+/// Whether Qt finds a place for a window without being told.
+bool hasDisplay()
+{
+    return !environmentVariable("DISPLAY").empty() || !environmentVariable("WAYLAND_DISPLAY").empty() ||
+           !environmentVariable("QT_QPA_PLATFORM").empty();
+}
+
+/// Text of a file or an argument may be of any length; its beginning tells which it is.
+std::string shortened(const std::string& text)
+{
+    constexpr std::size_t kMost = 800;
+    if (text.size() <= kMost)
+        return text;
+    std::size_t end = kMost;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) // within a character
+        --end;
+    return text.substr(0, end) + "… (" + std::to_string(text.size()) + " bytes)";
 }
 
 void requireThere(std::string_view file)
@@ -177,6 +204,10 @@ int help(std::span<char*> words)
         return 0;
     }
     const std::string asked = words[0];
+    if (asked == "help") {
+        printHelp();
+        return 0;
+    }
     const Verb* verb = findVerb(asked);
     if (!verb)
         verb = findVerb("--" + asked); // batch
@@ -206,6 +237,11 @@ int dispatch(int argc, char** argv)
         return verb->command(static_cast<int>(given.size()), given.data());
     if (!namesFile(first))
         throwUnknown(first);
+    if (isSpec(first) && !hasDisplay())
+        throw Error{.what = "a spec opens in the window, which needs a display",
+                    .where = first,
+                    .remedy = "run it here: tilescope --batch " + shellWord(first) + " -o FILE.tscope",
+                    .kind = ErrorKind::Environment};
     openWindow(given, argv);
 }
 
@@ -235,8 +271,9 @@ int main(int argc, char** argv)
         return cli::Cancelled::kExitCode;
     } catch (...) {
         Error error = currentError();
-        error.where = cli::asNamed(error.where);
-        error.remedy = cli::asNamed(error.remedy);
+        error.what = shortened(error.what);
+        error.where = shortened(cli::asNamed(error.where));
+        error.remedy = shortened(cli::asNamed(error.remedy));
         std::cerr << error.sentence() << std::endl;
         return error.exitCode();
     }

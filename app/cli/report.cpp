@@ -2,6 +2,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/drawing.h"
+#include "app/cli/notes.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
@@ -144,7 +145,7 @@ int reportCommand(int argc, char** argv)
         draft.writeAll(format, document, drawings);
     output.commit();
     for (const fs::path& file : draft.written())
-        std::cout << escapeForTerminal(file.string()) << '\n';
+        notes() << escapeForTerminal(file.string()) << '\n';
     if (!drawings.whyNone.empty())
         std::cerr << "some figures were not drawn: " << escapeForTerminal(drawings.whyNone) << std::endl;
     return 0;

@@ -3,6 +3,8 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
+#include "app/cli/file_kind.h"
+#include "app/cli/notes.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
@@ -12,7 +14,7 @@
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 
 namespace tilescope::cli {
 
@@ -41,6 +43,7 @@ int shareCommand(int argc, char** argv)
     std::string output;
     std::vector<std::string> numbers;
     bool withIdentity = false;
+    bool force = false;
     Arguments arguments(
         "share FILE[:RUN] [--run N]… -o OUT.html",
         "Writes one page with timeline, kernel table and memory curve, which any current browser shows\n"
@@ -51,6 +54,7 @@ int shareCommand(int argc, char** argv)
     arguments.repeated("--run", numbers, "a run to show; repeat it for several");
     arguments.output("-o,--output", output, "the page to write: a regular file, not a recording");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
+    arguments.flag("--force", force, "replace a file that is no such page");
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || output.empty())
@@ -61,6 +65,8 @@ int shareCommand(int argc, char** argv)
         throw Error{.what = "names runs twice, as FILE:RUN and as --run",
                     .where = "tilescope share",
                     .remedy = "use one of them"};
+    if (!force)
+        requireSameKind(output, fileKind("html"));
     const store::RunReader reader(address.recording.file);
     const std::vector<RunId> runs = chosenRuns(reader, address, numbers);
     OutputFile page(output, address.inputs());
@@ -69,14 +75,14 @@ int shareCommand(int argc, char** argv)
             out, reader, runs, {.withIdentity = withIdentity, .title = address.named.filename().string()});
     });
     page.commit();
-    std::cout << counted(std::int64_t(figures.runs), "run") << " of "
-              << escapeForTerminal(address.named.string()) << ": "
-              << counted(std::int64_t(figures.boxes), "event") << " on the timeline, "
-              << counted(std::int64_t(figures.kernels), "kernel") << " -> " << escapeForTerminal(output)
-              << " (" << exchange::sizeText(Bytes{std::int64_t(figures.bytes)}) << ")\n";
+    notes() << counted(std::int64_t(figures.runs), "run") << " of "
+            << escapeForTerminal(address.named.string()) << ": "
+            << counted(std::int64_t(figures.boxes), "event") << " on the timeline, "
+            << counted(std::int64_t(figures.kernels), "kernel") << " -> " << escapeForTerminal(output) << " ("
+            << exchange::sizeText(Bytes{std::int64_t(figures.bytes)}) << ")\n";
     if (figures.untraced > 0)
-        std::cout << counted(std::int64_t(figures.untraced), "run") << ' '
-                  << plural(std::int64_t(figures.untraced), "was", "were") << " not traced: no timeline\n";
+        notes() << counted(std::int64_t(figures.untraced), "run") << ' '
+                << plural(std::int64_t(figures.untraced), "was", "were") << " not traced: no timeline\n";
     return 0;
 }
 

@@ -85,7 +85,7 @@ sections
                 matmul-share, top-kernel, other-kernels, softmax-in-attention, phase-time, instances
                     tilescope show a.tscope answers softmax-in-attention
   advice        what would make a step faster, and by how many milliseconds at most, with the rows behind it
-                and a remedy; of a run of several ranks the lowest one, or --rank R
+                and a remedy; of a run of several ranks the mean of all, or --rank R
                     tilescope show a.tscope advice
   ceilings      ceilings of devices, measured by `tilescope doctor --ceilings -o FILE`
                     tilescope show a.tscope ceilings
@@ -99,7 +99,7 @@ sections
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
   --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, path, what-if,
-                tree, roofline, memory, answers and advice (the lowest rank)
+                tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
   --step N      only this step: kernels, ranks, collectives and path
@@ -126,6 +126,8 @@ options
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs), csv or md (Markdown)
   --limit N     at most N rows of a table; 0: all (default 200, advice 5 a finding; json and csv are complete)
+  --color WHEN  auto (the default: on a terminal), always or never
+  -q, --quiet   accepted as by every verb; results, warnings and errors are printed all the same
   --help        print this text
 )";
 

@@ -34,6 +34,19 @@ std::string statementFrom(std::string sql)
     return sql;
 }
 
+/// Names the file in errors that do not say where they are.
+store::SqlResult resultOf(const std::filesystem::path& recording, const std::string& named,
+                          const std::string& statement, const store::SqlLimits& limits)
+{
+    try {
+        return store::runSql(recording, statement, limits);
+    } catch (Error& error) {
+        if (error.where.empty())
+            error.where = named;
+        throw;
+    }
+}
+
 } // namespace
 
 int sqlCommand(int argc, char** argv)
@@ -67,7 +80,7 @@ int sqlCommand(int argc, char** argv)
         return 0;
     }
     const auto result = std::make_shared<const store::SqlResult>(
-        store::runSql(recording.file, statementFrom(sql), {.rows = rows}));
+        resultOf(recording.file, file, statementFrom(sql), {.rows = rows}));
     printTable(exchange::tableOf(result), format);
     if (!result->isComplete)
         std::cerr << "the statement has more than these "

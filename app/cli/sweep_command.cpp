@@ -2,6 +2,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/dry_run.h"
+#include "app/cli/notes.h"
 #include "app/cli/progress.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
@@ -26,7 +27,7 @@ ProgressStyle styleHere()
     ProgressStyle style;
     style.colour = exchange::styleOfStandardOutput().colour;
     style.lineWidth = exchange::styleOfStandardOutput().width;
-    style.bar = isatty(STDERR_FILENO) != 0;
+    style.bar = isatty(STDERR_FILENO) != 0 && !isQuiet();
     winsize size{};
     if (style.bar && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
         style.width = size.ws_col;
@@ -39,10 +40,11 @@ int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOpti
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     if (options.file.empty()) {
         options.file = newFileName();
-        std::cerr << "recording into " << options.file.string() << std::endl;
+        if (!isQuiet())
+            std::cerr << "recording into " << options.file.string() << std::endl;
     }
     options.atOnce = signals.second();
-    Progress progress(points, styleHere(), std::cout, std::cerr, present);
+    Progress progress(points, styleHere(), notes(), std::cerr, present);
     const auto show = [&](const session::Event& event) {
         if (format == Format::Json)
             std::cout << session::toJsonLine(event) << std::endl;

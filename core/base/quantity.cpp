@@ -23,6 +23,8 @@ constexpr std::array kBytes{Step{1, "B"}, Step{1024, "KiB"}, Step{1024.0 * 1024,
 constexpr std::array kOperations{Step{1, ""},     Step{1e3, "K"},  Step{1e6, "M"}, Step{1e9, "G"},
                                  Step{1e12, "T"}, Step{1e15, "P"}, Step{1e18, "E"}};
 
+constexpr std::array kFlops{Step{1, "FLOP"},     Step{1e3, "KFLOP"},  Step{1e6, "MFLOP"}, Step{1e9, "GFLOP"},
+                            Step{1e12, "TFLOP"}, Step{1e15, "PFLOP"}, Step{1e18, "EFLOP"}};
 constexpr std::array kFlopRates{Step{1, "FLOP/s"},    Step{1e3, "KFLOP/s"},  Step{1e6, "MFLOP/s"},
                                 Step{1e9, "GFLOP/s"}, Step{1e12, "TFLOP/s"}, Step{1e15, "PFLOP/s"}};
 constexpr std::array kByteRates{Step{1, "B/s"}, Step{1e3, "KB/s"}, Step{1e6, "MB/s"}, Step{1e9, "GB/s"},
@@ -119,6 +121,8 @@ Scale scaleFor(Unit unit, double largest)
         return fromSteps(kBytes, largest, 1023.5);
     case Unit::Operations:
         return fromSteps(kOperations, largest, 999.5);
+    case Unit::Flops:
+        return fromSteps(kFlops, largest, 999.5);
     case Unit::FlopsPerSecond:
         return fromSteps(kFlopRates, largest, 999.5);
     case Unit::BytesPerSecond:

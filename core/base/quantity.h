@@ -21,7 +21,8 @@ enum class Unit {
     Nanoseconds,
     Milliseconds,
     Bytes,
-    Operations,
+    Operations, ///< any count
+    Flops,
     FlopsPerSecond,
     BytesPerSecond,
     Percent,

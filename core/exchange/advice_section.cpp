@@ -86,6 +86,8 @@ std::vector<std::string> notJudged(const query::AdviceTable& advice)
     return sentences;
 }
 
+} // namespace
+
 std::vector<std::string> closingNotes(const query::AdviceTable& advice)
 {
     std::vector<std::string> notes = notJudged(advice);
@@ -96,8 +98,6 @@ std::vector<std::string> closingNotes(const query::AdviceTable& advice)
     return notes;
 }
 
-} // namespace
-
 std::string denominatorOf(const query::AdviceTable& advice)
 {
     if (advice.isWhole)
@@ -105,7 +105,7 @@ std::string denominatorOf(const query::AdviceTable& advice)
                ": no steps were recorded.";
     return "Shares are of the mean wall time of " + counted(advice.steps, "traced step") + ", " +
            durationText(advice.perStep(advice.wall)) +
-           (advice.process.empty() ? "." : " on " + advice.process + ".");
+           (advice.process.empty() ? "." : "; " + advice.process + ".");
 }
 
 Table tableOf(std::shared_ptr<const query::AdviceTable> advice)

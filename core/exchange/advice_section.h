@@ -14,6 +14,9 @@ Table tableOf(std::shared_ptr<const query::AdviceTable> advice);
 /// \param most  rows of evidence of a finding; 0: all
 void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_t most);
 
+/// In sentences: the rules that could not be judged and why, those that found nothing, and how findings relate.
+std::vector<std::string> closingNotes(const query::AdviceTable& advice);
+
 /// The denominator of the shares in a sentence.
 std::string denominatorOf(const query::AdviceTable& advice);
 

@@ -20,7 +20,7 @@ inline CallAmounts amountsOf(const query::CallTreeTable& tree)
     case query::CallWeight::Allocated:
         return {"allocated bytes", "bytes", Unit::Bytes};
     case query::CallWeight::Flops:
-        return {"FLOPs", "flops", Unit::Operations};
+        return {"FLOPs", "flops", Unit::Flops};
     case query::CallWeight::Moved:
         return {"bytes moved", "bytes", Unit::Bytes};
     default:

@@ -51,6 +51,7 @@ struct CollectiveColumns {
         Of("sequence", "#",
            [](const Row& row) { return row.sequence < 0 ? std::nullopt : std::optional(row.sequence); },
            {.keep = 2});
+    Of group = Of("group", "group", [](const Row& row) { return cellOrNull(row.group); }, {.keep = 0});
     Of op = Of("op", "op", &Row::op, {.keep = 2});
     Of bytes = Of("bytes", "message", &Row::bytes);
     Of transfer = Of("transfer_ns", "transfer", &Row::transfer, {.keep = 2, .unitGroup = 1});

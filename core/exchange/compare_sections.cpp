@@ -163,7 +163,7 @@ Table partsTable(const ComparisonPtr& comparison)
             fmt::format("All parts add up to {}, the change of {}{}. {}",
                         quantity::withUnit(static_cast<double>(comparison->change->delta), Unit::Nanoseconds),
                         stepWords(*comparison->change),
-                        comparison->change->process.empty() ? "" : " of " + comparison->change->process,
+                        comparison->change->process.empty() ? "" : ", " + comparison->change->process,
                         query::alignmentSentence(*comparison->change)));
     return table;
 }
@@ -369,8 +369,9 @@ std::string tracedSentence(const std::optional<query::StepChange>& change)
     if (!change)
         return {};
     const auto time = [](double ns) { return quantity::withUnit(ns, Unit::Nanoseconds); };
-    return fmt::format("{} takes {} in B, {} in A. ",
-                       change->isWhole ? "The recording" : "The mean traced step", time(change->wallB),
+    return fmt::format("{}{} takes {} in B, {} in A. ",
+                       change->isWhole ? "The recording" : "The mean traced step",
+                       change->process.empty() ? "" : " (" + change->process + ")", time(change->wallB),
                        time(change->wallA));
 }
 
@@ -418,7 +419,11 @@ std::string betweenRunsText(const analysis::BetweenRuns& between)
 std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
 {
     const bool ops = comparison->opsForKernels;
-    const std::string when = comparison->isLimited() ? "in the time span" : "a traced step";
+    const bool isOfProcess = comparison->change && !comparison->change->process.empty();
+    const std::string when =
+        comparison->isLimited()
+            ? "in the time span"
+            : "a traced step" + (isOfProcess ? ", " + comparison->change->process : std::string());
     return {
         {"parameters", factsTable(comparison, comparison->parameters, "Parameters that differ")},
         {"environment", factsTable(comparison, comparison->environment, "What else differs")},

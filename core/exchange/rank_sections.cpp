@@ -139,7 +139,7 @@ Table collectivesOf(Shared ranks)
         column.programs("run", [run = ranks->run.run](const CollectiveRow&) { return run.value; }),
         column(of.step),
         column(of.sequence),
-        column.programs("group", [](const CollectiveRow& row) { return cellOrNull(row.group); }),
+        shownIf(ranks->hasSeveralGroups(), of.group),
         column(of.op),
         column(of.bytes),
         column.programs("ranks",

@@ -1,3 +1,4 @@
+#include "core/base/colour_choice.h"
 #include "core/exchange/printed_table.h"
 #include "core/exchange/table.h"
 
@@ -154,11 +155,13 @@ void writeCell(std::ostream& out, const Printed& column, std::string_view cell, 
 TerminalStyle styleOfStandardOutput()
 {
     TerminalStyle style;
+    style.colour = colourChoice() == ColourChoice::Always;
     if (!isatty(STDOUT_FILENO))
         return style;
     const char* noColour = std::getenv("NO_COLOR");
     const char* terminal = std::getenv("TERM");
-    style.colour = !(noColour && *noColour) && terminal && std::string_view(terminal) != "dumb";
+    if (colourChoice() == ColourChoice::Auto)
+        style.colour = !(noColour && *noColour) && terminal && std::string_view(terminal) != "dumb";
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         style.width = size.ws_col;

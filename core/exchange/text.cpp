@@ -1,5 +1,6 @@
 #include "core/exchange/text.h"
 
+#include "core/base/number_text.h"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -113,7 +114,9 @@ std::string escapeControls(std::string_view text)
 std::string csvField(std::string_view text)
 {
     std::string field;
-    if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+    // A spreadsheet takes these for the beginning of a formula; a number is none.
+    if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos &&
+        !parseNumber<double>(text))
         field = '\'';
     field += escapeControls(text);
     const auto needsQuotes = [](char character) {

@@ -30,15 +30,15 @@ template <class Row> struct WorkColumns {
     }
 
     Of flops =
-        Of("flops", "FLOP",
+        Of("flops", "",
            [](const Row& row) { return row.work ? std::optional(row.work->flops.count) : std::nullopt; },
-           {.unit = Unit::Operations});
+           {.unit = Unit::Flops});
     Of bytes = Of("bytes", "bytes",
                   [](const Row& row) { return row.work ? std::optional(row.work->bytes) : std::nullopt; });
     Of teraflops = Of("tflops", "", [](const Row& row) { return per(flopsPerSecond(row), 1e12); },
                       {.audience = Audience::Programs});
-    Of flopRate = Of("FLOP/s", "FLOP/s", &flopsPerSecond,
-                     {.unit = Unit::Operations, .keep = 2, .audience = Audience::People});
+    Of flopRate = Of("FLOP/s", "", &flopsPerSecond,
+                     {.unit = Unit::FlopsPerSecond, .keep = 2, .audience = Audience::People});
     Of byteRate =
         Of("gbps", "GB/s",
            [](const Row& row) {

@@ -23,8 +23,10 @@ void RunCounts::add(RunStatus status)
     case RunStatus::Running:
         ++running;
         return;
-    case RunStatus::Error:
     case RunStatus::Cancelled:
+        ++cancelled;
+        return;
+    case RunStatus::Error:
     case RunStatus::Interrupted:
         ++failed;
         return;
@@ -42,6 +44,7 @@ std::string RunCounts::others() const
         {outOfMemory, traitsOf(RunStatus::Oom).counted},
         {skipped, traitsOf(RunStatus::Skipped).counted},
         {failed, "failed"},
+        {cancelled, traitsOf(RunStatus::Cancelled).counted},
         {running, traitsOf(RunStatus::Running).counted}};
     std::string text;
     for (const auto& [count, word] : counts)

@@ -13,7 +13,8 @@ struct RunCounts {
     std::size_t ok = 0;
     std::size_t outOfMemory = 0;
     std::size_t skipped = 0;
-    std::size_t failed = 0; ///< in error, cancelled or interrupted
+    std::size_t failed = 0; ///< in error or interrupted
+    std::size_t cancelled = 0;
     std::size_t running = 0;
 
     void add(RunStatus status);

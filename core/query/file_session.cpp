@@ -1,6 +1,7 @@
 #include "core/query/file_session.h"
 
 #include "core/model/parallelism.h"
+#include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_list.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/run_reader.h"
@@ -11,7 +12,17 @@ namespace tilescope::query {
 
 namespace {
 
-RunSummary summaryOf(RunRow row, const std::shared_ptr<SharedTexts>& texts)
+/// From the totals that the file stores; none in a file without them, whose events would have to be read.
+std::optional<double> meanTracedStep(const store::RunReader& reader, RunId run)
+{
+    const std::vector<store::StepTotal> steps = reader.stepTotals(run);
+    double sum = 0;
+    for (const store::StepTotal& step : steps)
+        sum += milliseconds(step.end - step.start);
+    return steps.empty() ? std::nullopt : std::optional(sum / double(steps.size()));
+}
+
+RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shared_ptr<SharedTexts>& texts)
 {
     store::RunRecord& record = row.record;
     RunSummary summary;
@@ -27,6 +38,12 @@ RunSummary summaryOf(RunRow row, const std::shared_ptr<SharedTexts>& texts)
     summary.result = std::move(record.result);
     summary.note = std::move(record.note);
     summary.tag = std::move(record.tag);
+    const bool isRecording = summary.traits().coversRecording;
+    if (isRecording && !summary.step)
+        summary.tracedStep = meanTracedStep(reader, summary.run);
+    // Other runs of one process are many, and each would cost a query.
+    if (const std::string_view gpus = summary.params["gpus"]; isRecording || (!gpus.empty() && gpus != "1"))
+        summary.processes = processChoices(reader.parties(summary.run));
     return summary;
 }
 
@@ -84,7 +101,7 @@ FileSnapshot FileSession::State::read(const FileSnapshot* before) const
     const auto read = [&] {
         std::size_t at = snapshot.runs.size() - unread.size();
         for (RunRow& row : runRows(reader, std::move(unread)))
-            snapshot.runs[at++] = summaryOf(std::move(row), texts);
+            snapshot.runs[at++] = summaryOf(reader, std::move(row), texts);
         unread.clear();
     };
     reader.eachRun([&](store::RunRecord&& record) {

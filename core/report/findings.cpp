@@ -244,7 +244,7 @@ std::vector<Finding> statuses(const FindingTemplate& wanted, const StudyRuns& st
                                          : fmt::format("{} of {} ran out of memory: {}", counts.outOfMemory,
                                                        ofPoints(runs.size()), at)},
          {"skipped", std::to_string(counts.skipped)},
-         {"failed", std::to_string(counts.failed)},
+         {"failed", std::to_string(counts.failed + counts.cancelled)},
          {"points", std::to_string(runs.size())}},
         "Counted over the points that were run.");
 }

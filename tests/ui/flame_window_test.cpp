@@ -237,6 +237,29 @@ TEST_F(FlameTest, TwoRunsAreColouredByTheirDifference)
     EXPECT_LE(std::abs(*query::changeOf(graph, step)), 1);
     EXPECT_TRUE(showsText(QStringLiteral("mean traced step")));
     EXPECT_TRUE(shareText(graph, step).startsWith(QStringLiteral("A ")));
+    // What the table says is of A and of B, not of the drawn widths.
+    const TableData& table = flame().shares().table();
+    QStringList titles;
+    for (const TableColumn& column : table.columns)
+        titles << column.title.section(QLatin1Char(','), 0, 0);
+    EXPECT_EQ(titles.mid(1),
+              QStringList({QStringLiteral("A"), QStringLiteral("B"), QStringLiteral("A over B"),
+                           QStringLiteral("B − A"), QStringLiteral("Of A"), QStringLiteral("Of B")}));
+    double a = 0, b = 0, change = 0, ofA = 0, ofB = 0;
+    const auto valueOf = [](const TableCell& cell) { return std::isnan(cell.sort) ? 0 : cell.sort; };
+    for (const TableRow& row : table.rows) {
+        a += valueOf(row.cells[1]);
+        b += valueOf(row.cells[2]);
+        change += valueOf(row.cells[4]);
+        ofA += valueOf(row.cells[5]);
+        ofB += valueOf(row.cells[6]);
+    }
+    EXPECT_NEAR(a, double(graph.difference->totalA.front()), 1);
+    EXPECT_NEAR(b, double(graph.difference->totalB.front()), 1);
+    EXPECT_NEAR(change, b - a, 1);
+    EXPECT_NEAR(ofA, 100, 1e-6);
+    EXPECT_NEAR(ofB, 100, 1e-6);
+    EXPECT_FALSE(showsText(QStringLiteral("width"))) << "nobody measured it";
 }
 
 TEST_F(FlameTest, ASpanOfTheTimelineReplacesTheTracedSteps)

@@ -7,6 +7,7 @@
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/exporter.h"
 #include "ui/kit/histogram_plot.h"
+#include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/timeline/timeline_page.h"
 
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -73,6 +75,43 @@ TEST_F(WindowTest, AnUntracedSecondRunHasNoZerosBesideTheFirst)
     EXPECT_EQ(columnsOfB(5), 0);
     EXPECT_TRUE(summary->text().contains(QStringLiteral("B was not traced")))
         << summary->text().toStdString();
+}
+
+TEST_F(WindowTest, TimesOfARowShareAUnitAndAnAbsentKernelIsADash)
+{
+    const std::filesystem::path path = folder_ / "gpu.tscope";
+    test::writeGpuFile(path);
+    window_.open({QString::fromStdString(path.string())});
+    waitUntilSettled();
+    clickRail(QStringLiteral("Kernels"));
+    const int file = window_.workspace().files().back().id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    waitUntilSettled();
+    const TableData& table = page<KernelsPage>("kernels").table().table();
+    std::map<QString, std::size_t> columns;
+    QStringList units;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const QString& title = table.columns[i].title;
+        columns[title.section(QLatin1Char(','), 0, 0)] = i;
+        EXPECT_FALSE(title.startsWith(QLatin1String("FLOP/s"))) << "the unit is TFLOP/s";
+        for (const char* name : {"Total, ", "B, ", "B − A, ", "Mean, ", "Std. dev., ", "Min, ", "Max, "})
+            if (title.startsWith(QString::fromUtf8(name)))
+                units << title.section(QLatin1Char(' '), -1);
+    }
+    EXPECT_EQ(units.size(), 7) << units.join(QLatin1Char(' ')).toStdString();
+    EXPECT_EQ(units.removeDuplicates(), 6) << units.join(QLatin1Char(' ')).toStdString();
+    int onlyA = 0, onlyB = 0;
+    for (const TableRow& row : table.rows) {
+        const QString& a = row.cells[columns[QStringLiteral("Total")]].text;
+        const QString& b = row.cells[columns[QStringLiteral("B")]].text;
+        EXPECT_NE(a, QStringLiteral("0"));
+        EXPECT_NE(b, QStringLiteral("0"));
+        onlyA += b == notMeasured() ? 1 : 0;
+        onlyB += a == notMeasured() ? 1 : 0;
+        EXPECT_NE(row.cells[columns[QStringLiteral("B − A")]].text, notMeasured()) << "the whole of it";
+    }
+    EXPECT_GT(onlyA, 0);
+    EXPECT_GT(onlyB, 0);
 }
 
 TEST_F(WindowTest, AKernelLeadsToTheTimelineWhereItIsSelected)

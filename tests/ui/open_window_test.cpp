@@ -265,6 +265,25 @@ TEST_F(OpenWindowTest, OpenFolderInTheMenuOpensAFolderAsADropDoes)
     EXPECT_EQ(window_.workspace().files()[2].name(), QStringLiteral("two.tscope"));
 }
 
+TEST_F(OpenWindowTest, NamesOfFilesMayHoldWhatLooksLikeAPlace)
+{
+    EXPECT_EQ(namesOf({QStringLiteral("/a/%2.json"), QStringLiteral("/a/b.json")}),
+              QStringLiteral("%2.json and 1 more"));
+}
+
+TEST_F(OpenWindowTest, ATraceThatIsCutIsAWarningThatSaysWhere)
+{
+    std::ifstream whole(folder_ / "a.json");
+    const std::string text((std::istreambuf_iterator<char>(whole)), {});
+    std::ofstream(folder_ / "cut.json") << text.substr(0, text.rfind('{') - 3);
+    open({path("cut.json")});
+    QString words;
+    for (const QLabel* label : window_.findChildren<QLabel*>(QStringLiteral("message")))
+        if (label->isVisible())
+            words += label->text();
+    EXPECT_TRUE(words.contains(QStringLiteral("cut.json, which ends early, after"))) << words.toStdString();
+}
+
 TEST_F(OpenWindowTest, WithoutAFileItOffersThoseThatWereOpenedBefore)
 {
     window_.showPage(QStringLiteral("overview")); // the window opens on the page that was shown last

@@ -189,6 +189,24 @@ TEST_F(RanksPageWindow, TheHeatMapShowsHowLateEachRankWas)
     EXPECT_EQ(statusText(0), QStringLiteral("all_reduce 3: rank 2 starts 2.00\u2009ms after the first rank"));
 }
 
+TEST_F(RanksPageWindow, HeatMapTableAndTooltipNumberCollectivesAlike)
+{
+    open({.ranks = 2, .lateRank = 1});
+    const LatenessGrid& grid = ranks().lateness().grid();
+    const TableData& table = ranks().collectives().table();
+    const auto number =
+        std::ranges::find(table.columns, QStringLiteral("#"), &TableColumn::title) - table.columns.begin();
+    ASSERT_LT(number, std::ssize(table.columns));
+    ASSERT_EQ(table.rows.size(), grid.collectives.size());
+    for (std::size_t column = 0; column < grid.collectives.size(); ++column) {
+        const auto row = std::ranges::find(table.rows, std::int64_t(grid.collectives[column]), &TableRow::id);
+        ASSERT_NE(row, table.rows.end());
+        EXPECT_EQ(grid.numbers[column], row->cells[std::size_t(number)].text);
+        EXPECT_TRUE(grid.names[column].endsWith(QLatin1Char(' ') + grid.numbers[column]))
+            << grid.names[column].toStdString();
+    }
+}
+
 TEST_F(RanksPageWindow, OfManyRanksTheLatestComesFirst)
 {
     open({.ranks = 6, .lateRank = 4});

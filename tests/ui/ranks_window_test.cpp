@@ -1,15 +1,19 @@
 // Pages on a run of two ranks: stacks of Python, steps of each rank, choice of a rank or GPU.
 
+#include "core/query/tables/advice_table.h"
+#include "core/query/tables/run_overview.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_view.h"
+#include "ui/kit/view_history.h"
 #include "ui/memory/memory_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QComboBox>
+#include <QRegularExpression>
 
 namespace tilescope::ui {
 namespace {
@@ -154,6 +158,15 @@ TEST_F(RanksWindow, TheTableBelowCountsTheRankOfItsTitleOrAll)
     EXPECT_TRUE(words().contains(QStringLiteral("% of 2 GPUs"))) << words().toStdString();
 }
 
+// The headers of a page's panels.
+QString headersOf(const QWidget& page)
+{
+    QStringList words;
+    for (const QLabel* label : page.findChildren<QLabel*>())
+        words << label->text();
+    return words.join(QLatin1Char('\n'));
+}
+
 TEST_F(RanksWindow, KernelsOfARankAreHalfOfThem)
 {
     clickRail(QStringLiteral("Kernels"));
@@ -163,17 +176,67 @@ TEST_F(RanksWindow, KernelsOfARankAreHalfOfThem)
             sum += row.cells[std::size_t(KernelColumn::Instances)].sort;
         return sum;
     };
-    auto& parties = named<QComboBox>(QStringLiteral("Process or GPU"));
+    auto& parties = named<QComboBox>(QStringLiteral("Rank"));
     EXPECT_TRUE(parties.isVisible());
-    EXPECT_EQ(parties.itemText(0), QStringLiteral("all ranks"));
+    EXPECT_EQ(parties.itemText(0), QStringLiteral("mean of 2 ranks"));
+    EXPECT_TRUE(headersOf(page<KernelsPage>("kernels")).contains(QStringLiteral("all 2 ranks")));
     const double all = instances();
     choose(parties, 2);
     EXPECT_EQ(parties.currentText(), QStringLiteral("rank 1"));
+    EXPECT_TRUE(headersOf(page<KernelsPage>("kernels")).contains(QStringLiteral("rank 1")));
     EXPECT_EQ(2 * instances(), all);
     auto& steps = named<QComboBox>(QStringLiteral("Step"));
     EXPECT_EQ(steps.count(), 3) << "all steps, and each step once";
     choose(steps, 1);
     EXPECT_EQ(4 * instances(), all);
+}
+
+TEST_F(RanksWindow, OneChoiceOfARankHoldsOnEveryPageAndIsNamedInItsHeaders)
+{
+    const auto namesIn = [this](const char* pageName) {
+        const QString text = headersOf(*window_.page(QString::fromLatin1(pageName)));
+        QStringList found;
+        for (const char* words : {"mean of 2 ranks", "all 2 ranks", "rank 0", "rank 1"})
+            if (text.contains(
+                    QRegularExpression(QStringLiteral("(, |^|\\n)%1($|\\n|,)").arg(QLatin1String(words)))))
+                found << QLatin1String(words);
+        return found;
+    };
+    auto& rank = named<QComboBox>(QStringLiteral("Rank"));
+    clickRail(QStringLiteral("Overview"));
+    const auto& advice = named<TableView>(QStringLiteral("Advice"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    EXPECT_TRUE(rank.isVisible());
+    EXPECT_EQ(namesIn("overview"), QStringList({QStringLiteral("mean of 2 ranks")}));
+    choose(rank, 1);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    waitUntilSettled();
+    EXPECT_EQ(namesIn("overview"), QStringList({QStringLiteral("rank 0")}));
+    clickRail(QStringLiteral("Flame"));
+    EXPECT_TRUE(rank.isVisible());
+    EXPECT_EQ(rank.currentText(), QStringLiteral("rank 0"));
+    EXPECT_TRUE(
+        headersOf(*window_.page(QStringLiteral("flame"))).contains(QStringLiteral(", rank 0")));
+    clickRail(QStringLiteral("Query"));
+    EXPECT_FALSE(rank.isVisible()) << "a statement is of all rows";
+    window_.workspace().history().undo();
+    EXPECT_TRUE(window_.workspace().process().empty());
+}
+
+TEST_F(RanksWindow, CardsBarsAndAdviceHaveOneStep)
+{
+    const auto [file, run] = window_.workspace().selection().front();
+    const auto session = window_.workspace().find(file)->file->borrow();
+    const auto never = [] { return false; };
+    for (const query::PartyQuery& process :
+         {query::PartyQuery{}, query::PartyQuery{.rank = 0}, query::PartyQuery{.rank = 1}}) {
+        const query::RunOverview overview = query::runOverview(session->reader(), run, never, {}, process);
+        const query::AdviceTable advice = query::advice(session->reader(), run, process);
+        ASSERT_TRUE(overview.step);
+        EXPECT_EQ(overview.step->steps, advice.steps);
+        EXPECT_NEAR(overview.step->wall, advice.perStep(advice.wall), 1);
+        EXPECT_EQ(overview.processWords, advice.process);
+    }
 }
 
 TEST_F(RanksWindow, MemoryIsShownOfTheGpuThatIsChosen)

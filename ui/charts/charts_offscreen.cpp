@@ -6,9 +6,9 @@
 #include "ui/charts/chart_rows.h"
 #include "ui/charts/timeline_figure.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/text_file.h"
 
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QHashSeed>
 
@@ -40,11 +40,7 @@ QByteArray recipeText(const QString& path)
 {
     if (isText(path))
         return path.toUtf8();
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly))
-        throw Error{.what = "cannot be read: " + file.errorString().toStdString(),
-                    .where = path.toStdString()};
-    return file.read(kLargestRecipe);
+    return readTextFile(path, kLargestRecipe, QObject::tr("chart recipe"));
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
@@ -23,7 +24,6 @@
 #include <QClipboard>
 #include <QDir>
 #include <QDoubleSpinBox>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -294,8 +294,7 @@ void ChartsPage::fillExamples(QMenu& menu)
 
 void ChartsPage::openRecipe()
 {
-    const QString path =
-        QFileDialog::getOpenFileName(this, tr("Open recipe"), {}, tr("Chart recipes (*.json)"));
+    const QString path = fileToOpen(this, tr("Open recipe"), {}, tr("Chart recipes (*.json)"));
     if (path.isEmpty())
         return;
     try {
@@ -321,8 +320,8 @@ QString ChartsPage::command() const
 
 void ChartsPage::saveRecipe()
 {
-    const QString path = QFileDialog::getSaveFileName(
-        this, tr("Save recipe"), fileName() + QStringLiteral(".json"), tr("Chart recipes (*.json)"));
+    const QString path = fileToSave(this, tr("Save recipe"), fileName() + QStringLiteral(".json"),
+                                    tr("Chart recipes (*.json)"));
     if (path.isEmpty())
         return;
     try {
@@ -346,8 +345,8 @@ void ChartsPage::copyFigure()
 
 void ChartsPage::exportFigure()
 {
-    const QString path = QFileDialog::getSaveFileName(
-        this, tr("Export figure"), fileName() + QStringLiteral(".pdf"), tr("Figures (*.pdf *.svg *.png)"));
+    const QString path = fileToSave(this, tr("Export figure"), fileName() + QStringLiteral(".pdf"),
+                                    tr("Figures (*.pdf *.svg *.png)"));
     if (path.isEmpty())
         return;
     try {

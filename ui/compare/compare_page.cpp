@@ -308,9 +308,8 @@ void ComparePage::fillChoices()
                 choice->addItem(QStringLiteral("%1 #%2 %3")
                                     .arg(file.import
                                              ? file.name()
-                                             : QString::fromStdString(file.file->shown().stem().string()))
-                                    .arg(run.run.value)
-                                    .arg(titles.of(run, true)),
+                                             : QString::fromStdString(file.file->shown().stem().string()),
+                                         QString::number(run.run.value), titles.of(run, true)),
                                 QVariant::fromValue(QPair<int, qint64>(file.id, run.run.value)));
                 if (box < int(selected.size()) && selected[std::size_t(box)] == RunKey{file.id, run.run})
                     choice->setCurrentIndex(choice->count() - 1);
@@ -351,8 +350,11 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
     const bool isOtherB = !stack_->isShowingMessage() && baseline_->isAbout(selected);
     baseline_->showRuns(selected);
     // The rest of the page is about the first two.
-    const std::vector<SelectedRun> runs(selected.begin(),
-                                        selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
+    std::vector<SelectedRun> runs(selected.begin(),
+                                  selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
+    if (runs.size() == 2 && runs[0].process != runs[1].process) // only one has it: the means are compared
+        for (SelectedRun& run : runs)
+            run.process = {};
     if (runs.size() < 2) {
         loading_.cancel();
         const QString fills = tr("Two runs side by side: the verdict, their samples, kernels and memory.");
@@ -371,11 +373,12 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
         [runs, selected = selected.size()](const query::Cancelled& cancelled) {
             Loaded loaded;
             loaded.selected = selected;
+            loaded.process = processWords(runs);
             {
                 auto a = runs[0].file->borrow();
                 auto b = runs[1].file->borrow();
                 loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run,
-                                              {runs[0].span, runs[1].span});
+                                              {runs[0].span, runs[1].span}, runs[0].process);
             }
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 const SelectedRun& run = runs[i];
@@ -477,7 +480,7 @@ void ComparePage::showKernels()
     kernels_->setVisible(any);
     noKernels_->setVisible(!any);
     which_->setVisible(any);
-    kernelPanel_->setSubtitle(any ? tr("by difference") : QString());
+    kernelPanel_->setSubtitle(any ? joinedWords(tr("by difference"), shown_.process) : QString());
     kernels_->show(kernelDifferenceRows(comparison, KernelChange(which_->current())));
 }
 
@@ -501,12 +504,12 @@ void ComparePage::showGroups()
     familyPanel_->setToolTip(which == Causes && comparison.change
                                  ? QString::fromStdString(query::alignmentSentence(*comparison.change))
                                  : QString());
-    familyPanel_->setSubtitle(!any                       ? QString()
-                              : which == Causes          ? alignmentWords(comparison)
-                              : comparison.isLimited()   ? tr("time within the time filter")
-                              : which == Ranges          ? tr("wall time a traced step")
-                              : comparison.opsForKernels ? tr("self time of ops a traced step")
-                                                         : tr("GPU time a traced step"));
+    const QString subtitle = which == Causes            ? alignmentWords(comparison)
+                             : comparison.isLimited()   ? tr("time within the time filter")
+                             : which == Ranges          ? tr("wall time a traced step")
+                             : comparison.opsForKernels ? tr("self time of ops a traced step")
+                                                        : tr("GPU time a traced step");
+    familyPanel_->setSubtitle(any ? joinedWords(subtitle, shown_.process) : QString());
 }
 
 void ComparePage::openGroup(std::int64_t id)

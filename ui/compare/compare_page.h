@@ -32,10 +32,12 @@ public:
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool followsTime() const override { return true; }
+    bool followsProcess() const override { return true; }
 
 private:
     struct Loaded {
         ComparisonData compared;
+        QString process; ///< whose traced steps are compared: "mean of 2 ranks"
         std::vector<MemorySeries> memory;
         std::array<bool, 2> traced = {};  ///< A and B have traced steps
         std::array<QString, 2> ended;     ///< whyTraceIsMissing()

@@ -202,12 +202,13 @@ void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs
 } // namespace
 
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
-                           const std::array<std::optional<query::TimeSpan>, 2>& spans)
+                           const std::array<std::optional<query::TimeSpan>, 2>& spans,
+                           const query::PartyQuery& process)
 {
     ComparisonData compared;
-    compared.comparison =
-        std::make_shared<const Comparison>(spans[0] || spans[1] ? query::compareSpans(a, runA, b, runB, spans)
-                                                                : query::compare(a, runA, b, runB));
+    compared.comparison = std::make_shared<const Comparison>(
+        spans[0] || spans[1] ? query::compareSpans(a, runA, b, runB, spans, process)
+                             : query::compare(a, runA, b, runB, {}, process));
     const auto samplesA = samplesOf(a, compared.comparison->a.runs);
     const auto samplesB = samplesOf(b, compared.comparison->b.runs);
     for (const query::ComparedTime& time : compared.comparison->times) {

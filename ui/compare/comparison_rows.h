@@ -35,8 +35,10 @@ struct ComparisonData {
 
 /// Compares, and collects the samples of the verdict. Reads samples and events, so call it on a worker thread.
 /// \param spans  limit the runs to them (query::compareSpans)
+/// \param process  whose traced steps are compared; empty: the mean of all
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
-                           const std::array<std::optional<query::TimeSpan>, 2>& spans = {});
+                           const std::array<std::optional<query::TimeSpan>, 2>& spans = {},
+                           const query::PartyQuery& process = {});
 
 /// The result in short: "B is faster, 1.11×".
 struct ComparisonVerdict {

@@ -12,13 +12,14 @@
 #include "ui/jobs/handover.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/file_dialog.h"
+#include "ui/kit/text_file.h"
 #include "ui/theme/gradual_polish.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMenu>
@@ -366,8 +367,8 @@ void ExperimentPage::queueRuns(const WantedRuns& wanted)
 
 void ExperimentPage::chooseSpec()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open spec"), QFileInfo(specPath_).path(),
-                                                      tr("Specs (*.yaml *.yml);;All files (*)"));
+    const QString path = fileToOpen(this, tr("Open spec"), QFileInfo(specPath_).path(),
+                                    tr("Specs (*.yaml *.yml);;All files (*)"));
     if (!path.isEmpty())
         openSpec(path);
 }
@@ -375,12 +376,12 @@ void ExperimentPage::chooseSpec()
 void ExperimentPage::openSpec(const QString& path)
 {
     build();
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly))
-        return editor_->say(tr("%1: %2").arg(path, file.errorString()), "error");
-    const QByteArray text = file.read(kLargestSpec + 1);
-    if (text.size() > kLargestSpec)
-        return editor_->say(tr("%1: larger than 1 MiB: not a spec").arg(path), "error");
+    QByteArray text;
+    try {
+        text = readTextFile(path, kLargestSpec, tr("spec"));
+    } catch (const Error& error) {
+        return editor_->say(QString::fromStdString(error.sentence()), "error");
+    }
     specPath_ = QFileInfo(path).absoluteFilePath();
     bar_->suggestOutput(QFileInfo(path).completeBaseName());
     editor_->setText(QString::fromUtf8(text), QFileInfo(path).fileName());
@@ -398,8 +399,7 @@ QString ExperimentPage::savePath() const
 
 void ExperimentPage::saveSpec()
 {
-    const QString path =
-        QFileDialog::getSaveFileName(this, tr("Save spec"), savePath(), tr("Specs (*.yaml)"));
+    const QString path = fileToSave(this, tr("Save spec"), savePath(), tr("Specs (*.yaml)"));
     QString problem;
     if (path.isEmpty())
         return;
@@ -452,9 +452,9 @@ void ExperimentPage::saveSlurmScript()
                              std::min(points, kUsualTasks), 1, std::min(points, kMostTasks), 1, &accepted);
     if (!accepted)
         return;
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save sbatch script"),
-                                                      editor_->name() + QStringLiteral(".sbatch"),
-                                                      tr("Job scripts (*.sbatch)"));
+    const QString path =
+        fileToSave(this, tr("Save sbatch script"), editor_->name() + QStringLiteral(".sbatch"),
+                   tr("Job scripts (*.sbatch)"));
     if (!path.isEmpty())
         writeSlurmScript(path, tasks);
 }

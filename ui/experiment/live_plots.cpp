@@ -38,11 +38,12 @@ std::optional<analysis::Statistics> timedOf(const std::vector<SweepProgress::Ste
 } // namespace
 
 StepsPlot::StepsPlot(QWidget* parent)
-    : ThemedPlot(parent), dots_(addGraph()), above_(addGraph()), warmup_(new QCPItemRect(this)),
-      warmupWord_(new QCPItemText(this)), median_(new QCPItemStraightLine(this))
+    : ThemedPlot(parent), dots_(addGraph()), above_(addGraph()), below_(addGraph()),
+      warmup_(new QCPItemRect(this)), warmupWord_(new QCPItemText(this)),
+      median_(new QCPItemStraightLine(this))
 {
     setAccessibleName(tr("Step times of the running point"));
-    for (QCPGraph* graph : {dots_, above_})
+    for (QCPGraph* graph : {dots_, above_, below_})
         graph->setLineStyle(QCPGraph::lsNone);
     xAxis->grid()->setVisible(false);
     xAxis->setLabel(tr("step"));
@@ -70,6 +71,8 @@ void StepsPlot::dress()
     dots_->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, p.running, p.running, sizes().of(4)));
     above_->setScatterStyle(
         QCPScatterStyle(QCPScatterStyle::ssTriangle, p.dimText, p.dimText, sizes().of(6)));
+    below_->setScatterStyle(
+        QCPScatterStyle(QCPScatterStyle::ssTriangleInverted, p.dimText, p.dimText, sizes().of(6)));
     warmup_->setPen(Qt::NoPen);
     warmup_->setBrush(p.background);
     warmupWord_->setColor(p.dimText);
@@ -97,19 +100,25 @@ void StepsPlot::show(const std::vector<SweepProgress::Step>& steps, std::int64_t
     const double room = std::max(0.12 * (most - least), 0.02 * most);
     const Unit unit = timeUnit(any ? most : 1e6);
     const double top = most + room;
-    QVector<double> x[2];
-    QVector<double> y[2];
+    const double bottom = least - room;
+    enum { Within, Above, Below };
+    QVector<double> x[3];
+    QVector<double> y[3];
     for (const SweepProgress::Step& step : steps) {
-        const bool above = step.wallNs > top;
-        x[above] << double(step.step);
-        y[above] << (above ? top - 0.35 * room : step.wallNs) / unit.divisor;
+        const int place = step.wallNs > top ? Above : step.wallNs < bottom ? Below : Within;
+        const double shown = place == Above   ? top - 0.35 * room
+                             : place == Below ? bottom + 0.35 * room
+                                              : step.wallNs;
+        x[place] << double(step.step);
+        y[place] << shown / unit.divisor;
     }
-    dots_->setData(x[0], y[0], true);
-    above_->setData(x[1], y[1], true);
+    dots_->setData(x[Within], y[Within], true);
+    above_->setData(x[Above], y[Above], true);
+    below_->setData(x[Below], y[Below], true);
     const std::int64_t first = steps.empty() ? 0 : std::min<std::int64_t>(steps.front().step, 0);
     xAxis->setRange(stepRange(first, stepsToDo));
     spaceTicks(*yAxis, height());
-    yAxis->setRange(any ? (least - room) / unit.divisor : 0, any ? top / unit.divisor : 1);
+    yAxis->setRange(any ? bottom / unit.divisor : 0, any ? top / unit.divisor : 1);
     yAxis->setLabel(QString::fromStdString(unit.suffix));
     warmup_->setVisible(first < 0);
     constexpr double kRoomForWord = 120; // in a lower plot it would hide dots

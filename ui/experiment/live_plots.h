@@ -8,7 +8,7 @@
 namespace tilescope::ui {
 
 /// Times of the steps of the point that runs: a dot a step, the warm-up on a shaded ground, the mean of the
-/// timed ones dashed. Steps far above the timed ones are triangles at the top.
+/// timed ones dashed. Steps far above or below the timed ones are triangles at the edge, pointing to where they are.
 class StepsPlot : public ThemedPlot {
     Q_OBJECT
 public:
@@ -21,13 +21,16 @@ public:
     /// are none.
     const QString& summary() const { return summary_; }
     /// Number of dots and triangles in the plot.
-    int dots() const { return dots_->dataCount() + above_->dataCount(); }
+    int dots() const { return dots_->dataCount() + triangles(); }
+    /// Those outside of the visible range.
+    int triangles() const { return above_->dataCount() + below_->dataCount(); }
 
 private:
     void dress();
 
     QCPGraph* dots_;
     QCPGraph* above_;
+    QCPGraph* below_;
     QCPItemRect* warmup_;
     QCPItemText* warmupWord_;
     QCPItemStraightLine* median_;

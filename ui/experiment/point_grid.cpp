@@ -144,7 +144,7 @@ std::shared_ptr<const SweepPlan> SweepPlan::of(SweepProgress::Points points,
     return plan;
 }
 
-GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
+std::vector<GridCell> cellsOf(const PointGrid& grid, const SweepProgress& progress)
 {
     using Kind = GridCell::Kind;
     using Standing = SweepProgress::Standing;
@@ -153,19 +153,9 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
     for (const SweepProgress::PointState& point : points)
         if (point.standing == Standing::Done && point.result.stepMs && *point.result.stepMs > 0)
             times.push_back(*point.result.stepMs * 1e6);
-    // Before there are times, predicted ones determine the unit.
-    std::vector<double> shown = times;
-    for (std::size_t i = 0; times.empty() && i < points.size(); ++i)
-        if (const auto expected = progress.expectedStep(i); expected && !progress.expectsOom(i))
-            shown.push_back(*expected);
-    GridCells made;
-    Unit unit{1e6, "ms"};
+    std::vector<GridCell> made;
     double least = 0;
     double span = 0;
-    if (!shown.empty()) {
-        unit = columnUnit(shown, timeUnit);
-        made.unit = QString::fromStdString(unit.suffix);
-    }
     if (!times.empty()) {
         const auto [low, high] = std::ranges::minmax(times);
         least = std::log(low);
@@ -174,7 +164,7 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
     for (const std::ptrdiff_t position : grid.cells) {
         GridCell cell;
         if (position < 0 || std::size_t(position) >= points.size()) {
-            made.cells.push_back(cell);
+            made.push_back(cell);
             continue;
         }
         const SweepProgress::PointState& point = points[std::size_t(position)];
@@ -188,12 +178,12 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
                 cell = {Kind::ExpectedOom, QStringLiteral("OOM?")};
             else
                 cell = {Kind::Waiting,
-                        expected ? QStringLiteral("~") + columnDigits(*expected, unit) : QStringLiteral("–")};
+                        expected ? QStringLiteral("~") + timeText(*expected) : QStringLiteral("–")};
         } else {
             switch (point.result.runStatus()) {
             case RunStatus::Ok:
                 if (const std::optional<double>& ms = point.result.stepMs)
-                    cell = {Kind::Time, columnDigits(*ms * 1e6, unit), (std::log(*ms * 1e6) - least) / span};
+                    cell = {Kind::Time, timeText(*ms * 1e6), (std::log(*ms * 1e6) - least) / span};
                 else
                     cell = {Kind::Stored, QStringLiteral("ok")};
                 break;
@@ -213,7 +203,7 @@ GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress)
                 break;
             }
         }
-        made.cells.push_back(cell);
+        made.push_back(cell);
     }
     return made;
 }

@@ -34,15 +34,10 @@ std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points);
 struct GridCell {
     enum class Kind { Hole, Waiting, ExpectedOom, Running, Time, Oom, Skipped, Error, Cancelled, Stored };
     Kind kind = Kind::Hole;
-    QString text;     ///< 12.3, OOM, 62 %
+    QString text;     ///< 12.3 ms, OOM, 62 %
     double shade = 0; ///< of a time: 0 the fastest of the sweep, 1 the slowest, by logarithm
 };
 
-/// All cells of a grid, row by row; times are in the unit that suits most cells.
-struct GridCells {
-    std::vector<GridCell> cells;
-    QString unit; ///< ms; empty if there is no time
-};
 /// A sweep prepared for display. The cost grows with its length: not for the GUI thread.
 struct SweepPlan {
     SweepProgress progress; ///< nothing has run
@@ -52,6 +47,7 @@ struct SweepPlan {
                                                std::optional<SweepForecast> forecast = {});
 };
 
-GridCells cellsOf(const PointGrid& grid, const SweepProgress& progress);
+/// All cells of a grid, row by row. Each time has its unit: a slower point that ends later changes no other cell.
+std::vector<GridCell> cellsOf(const PointGrid& grid, const SweepProgress& progress);
 
 } // namespace tilescope::ui

@@ -17,7 +17,7 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr double kLeastCell = 54;
+constexpr double kLeastCell = 64; // a time with its unit
 constexpr double kMostCell = 110;
 
 // Whether the value of this key of the columns, or of a key outside it, changes.
@@ -136,9 +136,8 @@ void PointGridView::paintEvent(QPaintEvent*)
     for (std::size_t row = 0; row < std::size_t(grid_.rows.size()); ++row)
         for (std::size_t column = 0; column < grid_.columns.size(); ++column) {
             const std::size_t at = row * grid_.columns.size() + column;
-            if (at < cells_.cells.size())
-                paintCell(painter, cellRect(layout, row, column), cells_.cells[at],
-                          std::ptrdiff_t(at) == marked_);
+            if (at < cells_.size())
+                paintCell(painter, cellRect(layout, row, column), cells_[at], std::ptrdiff_t(at) == marked_);
         }
     // Labels stay in place over what is scrolled below them.
     painter.fillRect(0, 0, layout.label - 2, viewport()->height(), p.surface);
@@ -195,9 +194,6 @@ void PointGridView::paintHeader(QPainter& painter, const Layout& layout) const
     painter.fillRect(0, 0, layout.label - 2, layout.header, p.surface);
     painter.drawText(QRect(0, layout.header - line - 2, layout.label - sizes().of(10), line),
                      Qt::AlignRight | Qt::AlignVCenter, grid_.rowKey);
-    if (!cells_.unit.isEmpty() && levels > 1)
-        painter.drawText(QRect(0, 0, layout.label - sizes().of(10), line), Qt::AlignRight | Qt::AlignVCenter,
-                         cells_.unit);
 }
 
 void PointGridView::paintCell(QPainter& painter, const QRect& rect, const GridCell& cell, bool marked) const

@@ -15,7 +15,7 @@ public:
 
     void setGrid(PointGrid grid);
     void show(const SweepProgress& progress);
-    const GridCells& cells() const { return cells_; }
+    const std::vector<GridCell>& cells() const { return cells_; }
     const PointGrid& grid() const { return grid_; }
     /// The height that shows all rows.
     int wantedHeight() const;
@@ -52,7 +52,7 @@ private:
     std::optional<std::size_t> markedPoint() const;
 
     PointGrid grid_;
-    GridCells cells_;
+    std::vector<GridCell> cells_;
     std::vector<QString> tips_; ///< by cell
     std::ptrdiff_t marked_ = -1;
 };

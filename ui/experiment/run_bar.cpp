@@ -2,6 +2,7 @@
 
 #include "ui/experiment/queue_list.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
@@ -10,7 +11,6 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -158,9 +158,8 @@ QString RunBar::outputPath() const
 
 void RunBar::chooseOutput()
 {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Record into"), outputPath(),
-                                                      tr("Recordings (*.tscope)"), nullptr,
-                                                      QFileDialog::DontConfirmOverwrite); // runs are appended
+    const QString path = fileToSave(this, tr("Record into"), outputPath(), tr("Recordings (*.tscope)"),
+                                    QFileDialog::DontConfirmOverwrite); // runs are appended
     if (path.isEmpty())
         return;
     outputChosen_ = true;

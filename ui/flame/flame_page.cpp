@@ -29,6 +29,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace tilescope::ui {
@@ -67,6 +68,11 @@ QString menuText(const QString& name)
     constexpr int kMost = 48;
     QString text = name.size() <= kMost ? name : name.left(kMost - 1) + QChar(0x2026);
     return text.replace(QLatin1Char('&'), QStringLiteral("&&"));
+}
+
+double shareOf(std::int64_t part, std::int64_t whole)
+{
+    return whole > 0 ? double(part) / double(whole) : 0;
 }
 
 // Equal calls together.
@@ -159,10 +165,10 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
 QWidget* FlamePage::makeTools()
 {
     auto* tools = new ToolBar(this);
-    party_ = new ComboBox(tr("Process or GPU"));
-    party_->hide();
-    connect(party_, &QComboBox::activated, this, &FlamePage::load);
-    tools->add(party_);
+    device_ = new ComboBox(tr("GPU of the graph"));
+    device_->hide();
+    connect(device_, &QComboBox::activated, this, &FlamePage::load);
+    tools->add(device_);
     weight_ = new ComboBox(tr("Width of the boxes"));
     for (const auto& [weight, words] :
          {std::pair(CallWeight::Time, tr("time")), std::pair(CallWeight::Host, tr("host time")),
@@ -252,9 +258,25 @@ QString FlamePage::command() const
         command.add("--filter", std::string(wordOf(filter.kind)) + "=" + filter.name);
     if (isOfTwo())
         command.add("--against", run_->file->path().string() + ":" + std::to_string(run_->key.run.value));
-    if (const int chosen = party_->currentIndex() - 1; chosen >= 0)
-        command.add(parties_.at(std::size_t(chosen)).query);
+    command.add(party());
     return command.text();
+}
+
+query::PartyQuery FlamePage::party() const
+{
+    const int chosen = device_->currentIndex() - 1;
+    return chosen >= 0 ? devices_.at(std::size_t(chosen)).query : run_ ? run_->process : query::PartyQuery{};
+}
+
+QString FlamePage::partyWords() const
+{
+    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
+        return QString::fromStdString(devices_.at(std::size_t(chosen)).title);
+    if (!run_)
+        return {};
+    const QString first = run_->sumWords();
+    const QString second = isOfTwo() ? second_->sumWords() : first;
+    return first == second ? first : joinedWords(first, second);
 }
 
 void FlamePage::showMessage(const QString& text)
@@ -274,9 +296,9 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
     second_.reset();
-    parties_.clear();
-    party_->clear();
-    party_->hide();
+    devices_.clear();
+    device_->clear();
+    device_->hide();
     compare_->setVisible(runs.size() > 1);
     if (runs.empty() || !filtered_ || *filtered_ != runs.front().key) {
         filters_.clear();
@@ -291,6 +313,8 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
     run_ = runs.front();
     if (runs.size() > 1)
         second_ = runs[1];
+    if (second_ && second_->process != run_->process) // only one of them has it
+        run_->process = second_->process = {};
     load();
 }
 
@@ -299,19 +323,18 @@ void FlamePage::load()
     if (!run_)
         return;
     laying_.cancel();
-    const int chosen = party_->currentIndex() - 1;
-    const query::PartyQuery party = chosen < 0 ? query::PartyQuery{} : parties_.at(std::size_t(chosen)).query;
     const std::optional<SelectedRun> second = isOfTwo() ? second_ : std::nullopt;
     // The tree of one run is filtered when it is laid out.
     const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
                                          .span = run_->span,
                                          .filters = second ? filters_ : std::vector<query::CallFilter>()};
     loading_.start(
-        [run = *run_, second, party, options, isInverted = invert_->isChecked()](const query::Cancelled&) {
+        [run = *run_, second, party = party(), options,
+         isInverted = invert_->isChecked()](const query::Cancelled&) {
             auto session = run.file->borrow();
             Loaded loaded{.table = {},
                           .difference = {},
-                          .parties = query::partyChoices({session->reader().parties(run.key.run), {}})};
+                          .devices = query::deviceChoices(session->reader().parties(run.key.run))};
             const query::EventQuery ofRun{.run = run.key.run, .parties = party};
             if (second) {
                 auto other = second->file->borrow();
@@ -333,15 +356,12 @@ void FlamePage::loaded(Loaded loaded)
 {
     releaseInBackground(std::exchange(table_, std::move(loaded.table)));
     releaseInBackground(std::exchange(difference_, std::move(loaded.difference)));
-    if (party_->count() == 0 && !loaded.parties.empty()) {
-        parties_ = std::move(loaded.parties);
-        const query::PartyChoice& first = parties_.front();
-        party_->addItem(first.device       ? tr("all GPUs")
-                        : first.query.rank ? tr("all ranks")
-                                           : tr("all processes"));
-        for (const query::PartyChoice& choice : parties_)
-            party_->addItem(QString::fromStdString(choice.title));
-        party_->show();
+    if (device_->count() == 0 && !loaded.devices.empty()) {
+        devices_ = std::move(loaded.devices);
+        device_->addItem(tr("all GPUs"));
+        for (const query::PartyChoice& choice : devices_)
+            device_->addItem(QString::fromStdString(choice.title));
+        device_->show();
     }
     layOut();
 }
@@ -400,11 +420,12 @@ QString FlamePage::whyNothing() const
 QString FlamePage::whatIsShown() const
 {
     const query::CallTreeTable& table = graph_->table;
-    return QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
-           (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
-            : table.span                                          ? spanText(*table.span)
-            : table.whole                                         ? tr("whole recording")
-                                                                  : tr("traced steps"));
+    return joinedWords(QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
+                           (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
+                            : table.span                                          ? spanText(*table.span)
+                            : table.whole                                         ? tr("whole recording")
+                                                                                  : tr("traced steps")),
+                       partyWords());
 }
 
 void FlamePage::find()
@@ -417,15 +438,21 @@ void FlamePage::find()
         found_->clear();
         return view_->setMatches({});
     }
-    const auto show = [this, text, graph = graph_](query::FlameMatches matches) {
+    const auto show = [this, wanted = text, graph = graph_](query::FlameMatches matches) {
         if (graph != graph_)
             return;
-        const double share = graph_->shareOfAll(matches.amount);
-        found_->setText(matches.boxes == 0 ? tr("no box has “%1” in its name").arg(text)
-                                           : tr("%1: %2, %3")
-                                                 .arg(counted(matches.boxes, "box", "boxes"),
-                                                      amountText(graph_->table, double(matches.amount)),
-                                                      percentText(share)));
+        const auto wordsOf = [this](std::int64_t value) { return amountText(graph_->table, double(value)); };
+        const QString amount = graph_->difference
+                                   ? tr("A %1, B %2").arg(wordsOf(matches.a), wordsOf(matches.b))
+                                   : wordsOf(matches.amount);
+        const QString ofAll =
+            graph_->difference ? tr("%1 of A, %2 of B")
+                                     .arg(percentText(shareOf(matches.a, graph_->difference->totalA.front())),
+                                          percentText(shareOf(matches.b, graph_->difference->totalB.front())))
+                               : percentText(graph_->shareOfAll(matches.amount));
+        found_->setText(matches.boxes == 0
+                            ? tr("no box has “%1” in its name").arg(wanted)
+                            : tr("%1: %2, %3").arg(counted(matches.boxes, "box", "boxes"), amount, ofAll));
         found_->setToolTip(tr("The time of a box inside another one that was found counts once."));
         view_->setMatches(std::move(matches));
     };
@@ -483,13 +510,9 @@ void FlamePage::showSelection()
     showDetails(node);
 }
 
-void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
+// What took the time of the selected box in one run.
+TableData FlamePage::shareRows(Node node, const QString& title) const
 {
-    rows_ = std::move(rows);
-    different_ = std::ssize(rows_);
-    if (std::ssize(rows_) > kMostShares)
-        rows_.resize(kMostShares);
-    const auto [one, several] = endWords(*graph_);
     const CallTree& tree = graph_->table.tree;
     const std::vector<ShareRow> listed = rowsOf(*graph_, rows_);
     const exchange::CallColumns of(graph_->table);
@@ -497,7 +520,7 @@ void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
     const exchange::CallColumns::Of& amount = isSelf ? of.self : of.total;
     TableMaker<ShareRow> maker(listed);
     maker
-        .add(makeColumn(one, TableColumn::Kind::Text, 0),
+        .add(makeColumn(title, TableColumn::Kind::Text, 0),
              [&](const ShareRow& row) {
                  return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
              })
@@ -513,10 +536,73 @@ void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
                   {.unit = quantity::Unit::Percent}),
               86);
     maker.add(of.percent, 104);
-    shares_->show(
-        maker.table(listed, [&](const ShareRow& row) { return Swatch::of(graph_->boxOf(row.node).hue); }));
+    return maker.table(listed, [&](const ShareRow& row) { return Swatch::of(graph_->boxOf(row.node).hue); });
+}
+
+// Both runs side by side. The drawn widths are the larger of both, so neither run has them.
+TableData FlamePage::shareRowsOfTwo(const QString& title) const
+{
+    using Share = query::FlameShare;
+    using Of = exchange::ColumnOf<Share>;
+    const CallTree& tree = graph_->table.tree;
+    const quantity::Unit unit = exchange::amountsOf(graph_->table).unit;
+    const double allA = double(graph_->difference->totalA.front());
+    const double allB = double(graph_->difference->totalB.front());
+    double most = 0;
+    for (const Share& row : rows_)
+        most = std::max({most, double(row.a), double(row.b)});
+    TableMaker<Share> maker(rows_);
+    maker
+        .add(makeColumn(title, TableColumn::Kind::Text, 0),
+             [&](const Share& row) {
+                 return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
+             })
+        .swatch = true;
+    const auto amount = [&maker, unit](const char* name, std::int64_t Share::*value,
+                                       std::int64_t Share::*count) {
+        maker.add(Of("", name,
+                     [value, count](const Share& row) {
+                         return row.*count > 0 ? std::optional(double(row.*value)) : std::nullopt;
+                     },
+                     {.unit = unit, .unitGroup = 1}),
+                  70, kMissingIsZero);
+    };
+    amount("A", &Share::a, &Share::countA);
+    amount("B", &Share::b, &Share::countB);
+    maker
+        .add(makeColumn(tr("A over B"), TableColumn::Kind::Bar, 70),
+             [most](const Share& row) {
+                 TableCell bar = makeBar(double(row.a), most);
+                 bar.secondBar = most > 0 ? double(row.b) / most : -1;
+                 return bar;
+             })
+        .sortable = false;
+    maker.add(Of("", "B - A", [](const Share& row) { return double(row.b - row.a); },
+                 {.unit = unit, .meaning = exchange::Meaning::Difference, .unitGroup = 1}),
+              80);
+    const auto percent = [&maker](const char* name, std::int64_t Share::*value, double all) {
+        maker.add(Of("", name,
+                     [value, all](const Share& row) {
+                         return all > 0 ? std::optional(100 * double(row.*value) / all) : std::nullopt;
+                     },
+                     {.unit = quantity::Unit::Percent}),
+                  66);
+    };
+    percent("of A", &Share::a, allA);
+    percent("of B", &Share::b, allB);
+    return maker.table(rows_, [&](const Share& row) { return Swatch::of(graph_->boxOf(row.node).hue); });
+}
+
+void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
+{
+    rows_ = std::move(rows);
+    different_ = std::ssize(rows_);
+    if (std::ssize(rows_) > kMostShares)
+        rows_.resize(kMostShares);
+    const auto [one, several] = endWords(*graph_);
+    shares_->show(graph_->difference ? shareRowsOfTwo(one) : shareRows(node, one));
     sharesPanel_->setTitle(node == CallTree::kRoot ? several : tr("%1 of %2").arg(several, titleOf(node)));
-    sharesPanel_->setSubtitle(tr("the largest first"));
+    sharesPanel_->setSubtitle(joinedWords(tr("the largest first"), partyWords()));
     showDetails(node);
 }
 
@@ -541,14 +627,24 @@ void FlamePage::showDetails(Node node)
     }
     if (graph_->difference) {
         const auto& difference = *graph_->difference;
-        add(QStringLiteral("A"), amountText(graph_->table, double(difference.totalA[node])));
-        add(QStringLiteral("B"), amountText(graph_->table, double(difference.totalB[node])));
-    }
-    if (graph_->difference)
-        add(tr("width"), amountText(graph_->table, double(row.total)));
-    else
+        const auto side = [&](const QString& name, const std::vector<std::int64_t>& totals) {
+            QString words = amountText(graph_->table, double(totals[node]));
+            if (isBox)
+                words = joinedWords(
+                    words, tr("%1 of %2").arg(percentText(shareOf(totals[node], totals.front())), name));
+            add(name, words);
+        };
+        side(QStringLiteral("A"), difference.totalA);
+        side(QStringLiteral("B"), difference.totalB);
+        const std::int64_t more = difference.totalB[node] - difference.totalA[node];
+        add(tr("B − A"), (more > 0   ? QStringLiteral("+")
+                          : more < 0 ? QString(QChar(0x2212))
+                                     : QString()) +
+                             amountText(graph_->table, double(std::abs(more))));
+    } else {
         addOf(of.total, amountText(graph_->table, double(row.total)));
-    if (isBox) {
+    }
+    if (isBox && !graph_->difference) {
         addOf(of.percent, percentText(row.percent / 100));
         if (const Node parent = tree.entries()[node].parent; parent != CallTree::kRoot)
             add(tr("of the box around it"),

@@ -4,6 +4,7 @@
 #include "core/query/tables/flame_graph.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
+#include "ui/kit/table_model.h"
 
 #include <memory>
 #include <optional>
@@ -44,12 +45,13 @@ public:
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool followsTime() const override { return true; }
+    bool followsProcess() const override { return true; }
 
 private:
     struct Loaded {
         std::shared_ptr<const query::CallTreeTable> table;           ///< of one run
         std::shared_ptr<const query::CallTreeDifference> difference; ///< of two
-        std::vector<query::PartyChoice> parties;
+        std::vector<query::PartyChoice> devices;
     };
 
     QWidget* makeTools();
@@ -57,8 +59,12 @@ private:
     QWidget* makeShares();
     QWidget* makeDetails();
     void load();
-    bool isOfTwo() const; ///< two runs are compared
+    bool isOfTwo() const;            ///< two runs are compared
+    query::PartyQuery party() const; ///< the chosen GPU, otherwise the process that all pages show
+    QString partyWords() const;      ///< "all 2 ranks", "GPU 1"
     QString whatIsShown() const;
+    TableData shareRows(query::CallTree::Node node, const QString& title) const;
+    TableData shareRowsOfTwo(const QString& title) const;
     QString whyNothing() const;
     void loaded(Loaded loaded);
     void layOut();
@@ -86,12 +92,12 @@ private:
     std::shared_ptr<const query::CallTreeTable> table_;
     std::shared_ptr<const query::CallTreeDifference> difference_;
     std::shared_ptr<const query::FlameGraph> graph_;
-    std::vector<query::PartyChoice> parties_; ///< after "all"
+    std::vector<query::PartyChoice> devices_; ///< after "all"
     std::vector<query::FlameShare> rows_;     ///< of the table
     std::optional<std::int64_t> different_;   ///< before the table was cut; none while they are counted
     std::vector<query::CallFilter> filters_;
     std::shared_ptr<const RunKey> filtered_; ///< the run that they are about
-    ComboBox* party_ = nullptr;
+    ComboBox* device_ = nullptr;
     ComboBox* weight_ = nullptr;
     QCheckBox* compare_ = nullptr;
     QCheckBox* invert_ = nullptr;

@@ -88,7 +88,7 @@ QString amountText(const query::CallTreeTable& tree, double amount)
     case query::CallWeight::Moved:
         return byteText(amount);
     case query::CallWeight::Flops:
-        return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Operations) + "FLOP");
+        return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Flops));
     default:
         return timeText(amount);
     }
@@ -146,10 +146,12 @@ void FlameView::describe()
     };
     QStringList words;
     words << (selected_ == CallTree::kRoot ? tr("no box is selected") : boxText(selected_));
-    words << (zoomed_ == CallTree::kRoot ? tr("all of %1 in %2")
-                                               .arg(amountText(graph_->table, double(graph_->width())),
-                                                    counted(std::ssize(graph_->rows), "row"))
-                                         : tr("zoomed to %1").arg(boxText(zoomed_)));
+    words << (zoomed_ == CallTree::kRoot
+                  ? tr("all of %1 in %2")
+                        .arg(graph_->difference ? shareText(*graph_, CallTree::kRoot)
+                                                : amountText(graph_->table, double(graph_->width())),
+                             counted(std::ssize(graph_->rows), "row"))
+                  : tr("zoomed to %1").arg(boxText(zoomed_)));
     if (matches_.boxes > 0)
         words << counted(matches_.boxes, "found box", "found boxes");
     setAccessibleDescription(words.join(QStringLiteral("; ")));

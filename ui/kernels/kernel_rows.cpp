@@ -176,9 +176,10 @@ void addOther(std::vector<KernelLine>& lines, const std::vector<KernelLine>& oth
         unmatched[other.name] = &other;
     for (KernelLine& line : lines) {
         const auto found = unmatched.find(line.name);
-        line.other = found == unmatched.end() ? Nanoseconds{0} : found->second->total;
-        if (found != unmatched.end())
-            unmatched.erase(found);
+        if (found == unmatched.end())
+            continue;
+        line.other = found->second->total;
+        unmatched.erase(found);
     }
     for (const KernelLine& other : others) {
         if (!unmatched.contains(other.name))
@@ -214,22 +215,46 @@ void addPlaces(TableMaker<KernelLine>& table, const std::vector<KernelLine>& lin
         QStringLiteral("share of the highest rate at this intensity; above 100 % if data came from a cache");
 }
 
+// All times of the table share a unit, so that those of a row can be compared.
+template <class Column> Column inOneUnit(Column column)
+{
+    column.about.unitGroup = 1;
+    return column;
+}
+
+// Three digits of a time that is short in the unit of its table; a dash for a run that does not have the row.
+void showTime(TableCell& cell, const Unit& unit, bool isThere)
+{
+    if (!isThere)
+        cell.text = cell.exact = notMeasured();
+    else if (const double shown = cell.sort / unit.divisor; std::abs(shown) < 0.1)
+        cell.text = threeDigits(shown);
+}
+
+void showOwnTime(TableCell& cell, const KernelLine& line, const Unit& unit)
+{
+    showTime(cell, unit, line.instances > 0);
+}
+
 // The total in another run, and by how much it differs.
 void addOtherColumns(TableMaker<KernelLine>& table, const KernelTitles& titles)
 {
-    const int group = exchange::KernelColumns().total.about.unitGroup;
     table
         .add(exchange::ColumnOf<KernelLine>("", titles.other.toStdString(), &KernelLine::other,
-                                            {.unitGroup = group}),
-             66)
+                                            {.unitGroup = 1}),
+             66,
+             [](TableCell& cell, const KernelLine& line, const Unit& unit) {
+                 showTime(cell, unit, line.other.has_value());
+             })
         .tip = QStringLiteral("the total in %1").arg(titles.other);
     table
         .add(exchange::ColumnOf<KernelLine>(
                  "", (titles.other + QStringLiteral(" − ") + titles.letter).toStdString(),
                  [isKnown = titles.whyNoDifference.isEmpty()](const KernelLine& line) {
-                     return line.other && isKnown ? std::optional(*line.other - line.total) : std::nullopt;
+                     return isKnown ? std::optional(line.other.value_or(Nanoseconds{0}) - line.total)
+                                    : std::nullopt;
                  },
-                 {.meaning = exchange::Meaning::Difference, .unitGroup = group}),
+                 {.meaning = exchange::Meaning::Difference, .unitGroup = 1}),
              76)
         .tip = titles.whyNoDifference.isEmpty()
                    ? QStringLiteral("of the totals; the page Compare says which differences are significant")
@@ -259,22 +284,39 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
         table.add(of.family, 84).dim = true;
     else
         table.add(makeColumn({}, Kind::Text, 8), [](const Line&) { return TableCell(); });
-    table.add(of.instances, 56);
-    table.add(titles.onHost ? ofOps.self : of.total, 76,
-              [](TableCell& cell, const Line&) { cell.tone = Tone::Strong; });
+    table.add(of.instances, 56, [](TableCell& cell, const Line& line) {
+        if (line.instances == 0)
+            cell.text = cell.exact = notMeasured();
+    });
+    table.add(inOneUnit(titles.onHost ? ofOps.self : of.total), 76,
+              [](TableCell& cell, const Line& line, const Unit& unit) {
+                  showOwnTime(cell, line, unit);
+                  cell.tone = Tone::Strong;
+              });
     table.add(makeColumn({}, Kind::Bar, 116), [&](const Line& line) {
         TableCell bar = makeBar(double(line.total.count()), extent.most);
         if (line.other)
             bar.secondBar = extent.most > 0 ? double(line.other->count()) / extent.most : 0;
         return bar;
     });
-    table.add(titles.onHost ? ofOps.percent : of.percent, 68);
+    table.add(titles.onHost ? ofOps.percent : of.percent, 68, [](TableCell& cell, const Line& line) {
+        if (line.instances == 0)
+            cell.text = cell.exact = notMeasured();
+    });
     if (!titles.other.isEmpty())
         addOtherColumns(table, titles);
-    table.add(of.mean, 68);
-    table.add(of.deviation, 90).dim = true;
-    table.add(of.shortest, 62);
-    table.add(of.longest, 62);
+    table.add(of.mean, 68, showOwnTime);
+    table
+        .add(of.deviation, 90,
+             [](TableCell& cell, const Line& line, const Unit& unit) {
+                 showTime(cell, unit, line.instances > 0 && line.standardDeviation);
+             })
+        .dim = true;
+    const auto showRange = [](TableCell& cell, const Line& line, const Unit& unit) {
+        showTime(cell, unit, line.instances > 0 && line.hasRange);
+    };
+    table.add(of.shortest, 66, showRange);
+    table.add(of.longest, 62, showRange);
     table
         .add(makeColumn(QStringLiteral("Min to max, log"), Kind::Strip, 112),
              [&](const Line& line) {
@@ -286,7 +328,7 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
                  return range;
              })
         .sortable = false;
-    table.add(work.flopRate, 64).tip =
+    table.add(work.flopRate, 72).tip =
         titles.noWork.isEmpty() ? QStringLiteral("counted from the shapes of the ops, over measured time")
                                 : titles.noWork;
     table.add(work.byteRate, 50).tip =
@@ -295,7 +337,12 @@ TableData kernelRows(const std::vector<KernelLine>& lines, const KernelTitles& t
     table.add(work.intensity, 58).dim = true;
     addPlaces(table, lines);
     if (titles.onHost)
-        table.add(ofOps.total, 76).tip = QStringLiteral("with the ops that they call");
+        table
+            .add(ofOps.total, 76,
+                 [](TableCell& cell, const Line& line, const Unit& unit) {
+                     showTime(cell, unit, line.withCalls.has_value());
+                 })
+            .tip = QStringLiteral("with the ops that they call");
     else
         table.add(of.tensor, 66).tip =
             titles.noTensor.isEmpty()

@@ -17,7 +17,7 @@ struct KernelLine : query::KernelRow {
     QString label = {};     ///< short
     bool hasFamily = false; ///< false if the lines are families or ranges
     Swatch swatch = {};
-    std::optional<Nanoseconds> other = {}; ///< total in the run beside it; 0 if only this one has the name
+    std::optional<Nanoseconds> other = {}; ///< total in the run beside it; none: it does not have the name
 
     void takeWork(const query::RooflineRow& row);
 };

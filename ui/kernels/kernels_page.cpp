@@ -51,11 +51,11 @@ QString shortNameOf(const QString& kernel)
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), grouping_(new SegmentedControl({tr("name"), tr("family"), tr("range"),
                                                                tr("module"), tr("phase"), tr("shape")})),
-      filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))), party_(new ComboBox(tr("Process or GPU"))),
-      step_(new ComboBox(tr("Step"))), range_(new ComboBox(tr("Range"))), summary_(new QLabel),
-      stack_(new MessageStack), table_(new TableView), panels_(new QScrollArea),
-      durations_(new DurationsPanel), rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot),
-      families_(new FamiliesPanel)
+      filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))),
+      device_(new ComboBox(tr("GPU of the kernels"))), step_(new ComboBox(tr("Step"))),
+      range_(new ComboBox(tr("Range"))), summary_(new QLabel), stack_(new MessageStack),
+      table_(new TableView), panels_(new QScrollArea), durations_(new DurationsPanel),
+      rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), families_(new FamiliesPanel)
 {
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
@@ -136,8 +136,8 @@ QString KernelsPage::command() const
         command.add("--range", range);
     if (const auto only = step(); only && !isOfOps && !isByShape)
         command.add("--step", std::to_string(*only));
-    if (party())
-        command.add(party()->query);
+    if (const auto only = party())
+        command.add(only->query);
     return command.text();
 }
 
@@ -149,9 +149,9 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     times_.reset();
     full_.reset();
     attentionAnswer_.reset();
-    parties_.clear();
-    party_->clear();
-    party_->hide();
+    devices_.clear();
+    device_->clear();
+    device_->hide();
     step_->clear();
     range_->clear();
     if (runs.empty()) {
@@ -185,7 +185,7 @@ void KernelsPage::load()
     loading_.start(
         [run = *run_](const query::Cancelled& cancelled) {
             Shown shown{run.file->timeline(run.key.run, cancelled), {}};
-            shown.parties = query::partyChoices({run.file->borrow()->reader().parties(run.key.run), {}});
+            shown.devices = query::deviceChoices(run.file->borrow()->reader().parties(run.key.run));
             return shown;
         },
         [this](Shown shown) { timelineLoaded(std::move(shown)); },
@@ -223,9 +223,9 @@ void KernelsPage::load()
 void KernelsPage::timelineLoaded(Shown shown)
 {
     timeline_ = std::move(shown.timeline);
-    if (party_->count() == 0) {
-        parties_ = std::move(shown.parties);
-        fillParties();
+    if (device_->count() == 0) {
+        devices_ = std::move(shown.devices);
+        fillDevices();
     }
     if (!timeline_)
         return;
@@ -389,7 +389,8 @@ void KernelsPage::summarize()
     QString number = counted(all, one);
     if (shown < all)
         number = tr("%1 of %2").arg(wholeNumber(shown), number);
-    QString sum = QStringLiteral("%1, %2").arg(number, timeText(total));
+    QString sum = joinedWords(QStringLiteral("%1, %2").arg(number, timeText(total)), partyWords());
+    rooflinePanel_->setSubtitle(joinedWords(tr("area: total time; work: from shapes"), partyWords()));
     if (full_ && !full_->whyNoOther.isEmpty())
         sum += QStringLiteral("; ") + full_->whyNoOther;
     summary_->setText(sum);
@@ -410,6 +411,7 @@ void KernelsPage::showFamilies()
             families.push_back({.family = family, .total = Nanoseconds(time)});
     }
     families_->showFamilies(families, full_ && full_->ops);
+    families_->setSubtitle(joinedWords(tr("click to filter"), partyWords()));
 }
 
 void KernelsPage::showRoofline()
@@ -447,22 +449,33 @@ void KernelsPage::fillSteps()
         step_->addItem(tr("step %1").arg(step.step), step.step);
 }
 
-// Ranks, processes or GPUs, if the run has several.
-void KernelsPage::fillParties()
+// If the run has several of each process.
+void KernelsPage::fillDevices()
 {
-    if (parties_.empty())
+    if (devices_.empty())
         return;
-    const query::PartyChoice& first = parties_.front();
-    party_->addItem(first.device ? tr("all GPUs") : first.query.rank ? tr("all ranks") : tr("all processes"));
-    for (const query::PartyChoice& choice : parties_)
-        party_->addItem(QString::fromStdString(choice.title));
-    party_->show();
+    device_->addItem(tr("all GPUs"));
+    for (const query::PartyChoice& choice : devices_)
+        device_->addItem(QString::fromStdString(choice.title));
+    device_->show();
 }
 
-const query::PartyChoice* KernelsPage::party() const
+// The chosen GPU, otherwise the process that all pages show.
+std::optional<query::PartyChoice> KernelsPage::party() const
 {
-    const int chosen = party_->currentIndex() - 1;
-    return chosen < 0 ? nullptr : &parties_.at(std::size_t(chosen));
+    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
+        return devices_.at(std::size_t(chosen));
+    if (!run_ || run_->process.empty())
+        return {};
+    const auto process = std::ranges::find(run_->run->processes, run_->process, &query::PartyChoice::query);
+    return process == run_->run->processes.end() ? std::nullopt : std::optional(*process);
+}
+
+QString KernelsPage::partyWords() const
+{
+    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
+        return QString::fromStdString(devices_.at(std::size_t(chosen)).title);
+    return run_ ? run_->sumWords() : QString();
 }
 
 void KernelsPage::fillRanges()
@@ -574,7 +587,7 @@ DurationsPanel::Lengths KernelsPage::lengthsOfInstances(const KernelLine& line) 
     query::ActivityChoice instances = instancesOf(line);
     if (!instances)
         return {};
-    const query::PartyChoice* const only = party();
+    const std::optional<query::PartyChoice> only = party();
     const ProcessIndex process = only ? only->process : ProcessIndex{};
     if (!full_ || !full_->ops)
         return [timeline = timeline_, instances = std::move(instances),
@@ -594,7 +607,8 @@ void KernelsPage::showInstances(std::int64_t id)
     const KernelLine& line = lines_[std::size_t(id)];
     durations_->setTitle(line.label);
     const QString instances = counted(line.instances, "instance");
-    durations_->setSubtitle(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances);
+    durations_->setSubtitle(
+        joinedWords(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances, partyWords()));
     durations_->setOnTimeline(grouping_->current() == ByName);
     durations_->showInstances(line.swatch.hue, lengthsOfInstances(line),
                               run_->span
@@ -616,15 +630,15 @@ QWidget* KernelsPage::makeTools()
     filter_->setMinimumWidth(sizes().of(110));
     filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
     tools_->add(filter_);
-    for (QComboBox* box : {party_, step_, range_}) {
+    for (QComboBox* box : {device_, step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         box->setMinimumContentsLength(box == range_ ? 12 : 7);
         box->setMaxVisibleItems(24);
         box->view()->setTextElideMode(Qt::ElideLeft);
         tools_->add(box);
     }
-    party_->setToolTip(tr("Kernels of this process or GPU"));
-    party_->hide();
+    device_->setToolTip(tr("Kernels of this GPU"));
+    device_->hide();
     step_->setToolTip(tr("Kernels of this traced step"));
     range_->setToolTip(tr("Kernels that were launched within this range"));
     summary_->setObjectName(QStringLiteral("summary"));
@@ -641,7 +655,7 @@ QWidget* KernelsPage::makeTools()
     connect(tools_->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")),
             &QPushButton::clicked, this, &Page::exportWanted);
     connect(grouping_, &SegmentedControl::changed, this, &KernelsPage::load);
-    connect(party_, &QComboBox::activated, this, [this] {
+    connect(device_, &QComboBox::activated, this, [this] {
         attentionAnswer_.reset();
         load();
     });
@@ -666,7 +680,6 @@ QWidget* KernelsPage::makePanels()
     noRoofline_ = makeMessage();
     roofs->addWidget(roofline_, 1);
     roofs->addWidget(noRoofline_, 1);
-    rooflinePanel_->setSubtitle(tr("area: total time; work: from shapes"));
     rooflinePanel_->setContent(roofs);
     layout->addWidget(durations_, 10);
     layout->addWidget(rooflinePanel_, 13);

@@ -39,12 +39,13 @@ public:
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool followsTime() const override { return true; }
+    bool followsProcess() const override { return true; }
 
 private:
     // The choices that the run offers, and its instances.
     struct Shown {
         std::shared_ptr<const query::Timeline> timeline;
-        std::vector<query::PartyChoice> parties;
+        std::vector<query::PartyChoice> devices;
     };
 
     QWidget* makeTools();
@@ -58,13 +59,14 @@ private:
     void showFamilies();
     void showRoofline();
     void fillSteps();
-    void fillParties();
+    void fillDevices();
     void fillRanges();
     std::vector<KernelLine> withOther(std::vector<KernelLine> lines) const;
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
     DurationsPanel::Lengths lengthsOfInstances(const KernelLine& line) const;
-    const query::PartyChoice* party() const; ///< null: all
+    std::optional<query::PartyChoice> party() const; ///< none: all
+    QString partyWords() const;                      ///< "all 2 ranks", "GPU 1"
     void chooseLine(std::int64_t id);
     void openLine(std::int64_t id);
     void showOnTimeline();
@@ -80,7 +82,7 @@ private:
     std::optional<SelectedRun> run_;
     std::optional<SelectedRun> second_;               // of several selected runs
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
-    std::vector<query::PartyChoice> parties_;         // after "all"
+    std::vector<query::PartyChoice> devices_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is loaded
     std::optional<KernelsReading> full_;
     std::optional<query::Answer>
@@ -91,7 +93,7 @@ private:
     bool isRooflineWanted_ = false; // to be shown once it is known
     SegmentedControl* grouping_;
     QLineEdit* filter_;
-    QComboBox* party_;
+    QComboBox* device_;
     QComboBox* step_;
     QComboBox* range_;
     QLabel* summary_;

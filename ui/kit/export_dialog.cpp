@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
@@ -10,7 +11,6 @@
 #include <QClipboard>
 #include <QDialogButtonBox>
 #include <QDir>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QLabel>
 #include <QPainter>
@@ -173,8 +173,8 @@ void ExportDialog::save()
 {
     const QString suffix = suffixOf(options().format);
     const QString folder = QSettings().value(QLatin1String(kFolderKey), QDir::currentPath()).toString();
-    QString file = QFileDialog::getSaveFileName(this, tr("Export"), QDir(folder).filePath(fileName()),
-                                                QStringLiteral("*.%1").arg(suffix));
+    QString file =
+        fileToSave(this, tr("Export"), QDir(folder).filePath(fileName()), QStringLiteral("*.%1").arg(suffix));
     if (file.isEmpty())
         return;
     if (QFileInfo(file).suffix().isEmpty())

@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QStyle>
 
+#include <utility>
+
 namespace tilescope::ui {
 
 namespace {
@@ -44,11 +46,12 @@ MessageStrip::MessageStrip(QWidget* parent)
 void MessageStrip::dress()
 {
     const int side = sizes().of(14);
-    const bool isError = kind_ == Kind::Error;
-    sign_->setPixmap(
-        makeIcon(isError ? Icon::Error : Icon::Info, isError ? colours().error : colours().accent, side)
-            .pixmap(side, side));
-    setProperty("kind", isError ? "notice" : "information");
+    const Palette& p = colours();
+    const auto [icon, colour] = kind_ == Kind::Error     ? std::pair(Icon::Error, p.error)
+                                : kind_ == Kind::Warning ? std::pair(Icon::Warning, p.warning)
+                                                         : std::pair(Icon::Info, p.accent);
+    sign_->setPixmap(makeIcon(icon, colour, side).pixmap(side, side));
+    setProperty("kind", kind_ == Kind::Error ? "notice" : "information");
     style()->unpolish(this);
     style()->polish(this);
 }

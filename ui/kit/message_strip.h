@@ -19,7 +19,7 @@ class SentenceLabel;
 class MessageStrip : public QFrame {
     Q_OBJECT
 public:
-    enum class Kind { Information, Error };
+    enum class Kind { Information, Warning, Error };
 
     explicit MessageStrip(QWidget* parent = nullptr);
 

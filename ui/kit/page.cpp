@@ -18,6 +18,13 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
         if (isVisible())
             catchUp();
     });
+    connect(&workspace_, &Workspace::processChanged, this, [this] {
+        if (!followsProcess())
+            return;
+        stale_ = true;
+        if (isVisible())
+            catchUp();
+    });
     connect(&workspace_, &Workspace::runsGrew, this, [this] {
         behind_ = true;
         if (isVisible())
@@ -34,6 +41,11 @@ Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(
 QString Page::timeFilterWords() const
 {
     return followsTime() ? tr("This page shows only this.") : tr("This page does not depend on it.");
+}
+
+QString Page::processSentence() const
+{
+    return followsProcess() ? tr("All of this page is of this.") : QString();
 }
 
 void Page::takeFocus()

@@ -25,6 +25,8 @@ public:
     virtual void goTo(const PageTarget&) {}
     /// The effect of the time filter on the page, in one sentence.
     virtual QString timeFilterWords() const;
+    /// What the choice of a rank means for the page, in one sentence; empty: the page does not depend on it.
+    virtual QString processSentence() const;
 
 signals:
     /// The user wants to export the page.
@@ -44,6 +46,9 @@ protected:
 
     /// Whether it limits what it shows of a run to SelectedRun::span, where that has a meaning.
     virtual bool followsTime() const { return false; }
+
+    /// Whether it limits what it shows of a run to SelectedRun::process.
+    virtual bool followsProcess() const { return false; }
 
     Workspace& workspace() const { return workspace_; }
     /// The message while no run is selected: the problem of a file, or what to do.

@@ -81,6 +81,8 @@ QString compareCommand(const std::vector<SelectedRun>& runs)
     };
     add("--from", from(runs[0]), from(runs[1]));
     add("--to", to(runs[0]), to(runs[1]));
+    if (!isLimited(runs) && runs[0].process.rank && runs[0].process == runs[1].process)
+        text += QStringLiteral(" --rank %1").arg(*runs[0].process.rank);
     return text;
 }
 

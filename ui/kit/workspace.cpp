@@ -26,6 +26,14 @@ bool isBeingWritten(const query::FileSnapshot& snapshot)
                        [](const query::RunSummary& run) { return run.result.status == RunStatus::Running; });
 }
 
+// What was imported of a recording that its program still writes has no status of its own yet.
+std::shared_ptr<const query::FileSnapshot> asRunning(query::FileSnapshot snapshot)
+{
+    for (query::RunSummary& run : snapshot.runs)
+        run.result.status = RunStatus::Running;
+    return std::make_shared<const query::FileSnapshot>(std::move(snapshot));
+}
+
 // Whether pages show the same data for both, apart from the growth of a running run.
 bool looksAlike(const query::RunSummary& a, const query::RunSummary& b)
 {
@@ -63,6 +71,36 @@ QString SelectedRun::source() const
     return QString::fromStdString(
                (shown.extension() == ".tscope" ? shown.stem() : shown.filename()).string()) +
            QStringLiteral(" #%1").arg(run->run.value);
+}
+
+QString SelectedRun::processWords() const
+{
+    return QString::fromStdString(query::processWords(run->processes, process));
+}
+
+QString SelectedRun::sumWords() const
+{
+    return QString::fromStdString(query::sumWords(run->processes, process));
+}
+
+QString processWords(const std::vector<SelectedRun>& runs)
+{
+    if (runs.empty())
+        return {};
+    const QString first = runs[0].processWords();
+    const QString second = runs.size() > 1 ? runs[1].processWords() : first;
+    if (first == second)
+        return first;
+    QStringList words;
+    for (std::size_t i = 0; i < 2; ++i)
+        if (const QString each = runs[i].processWords(); !each.isEmpty())
+            words << runs[i].letter + QLatin1Char(' ') + each;
+    return words.join(QStringLiteral(", "));
+}
+
+QString joinedWords(const QString& first, const QString& second)
+{
+    return first.isEmpty() || second.isEmpty() ? first + second : first + QStringLiteral(", ") + second;
 }
 
 Workspace::Workspace(QObject* parent) : QObject(parent), history_(new ViewHistory(this))
@@ -158,10 +196,12 @@ void Workspace::look(const OpenFile& file)
         return;
     watch.isLooking = true;
     watch.job->start(
-        [shared = file.file](const query::Cancelled&) {
+        [shared = file.file, isGrowing = file.import && file.import->isGrowing](const query::Cancelled&) {
             const auto start = Clock::now();
             Seen seen;
             seen.snapshot = shared->look();
+            if (seen.snapshot && isGrowing)
+                seen.snapshot = asRunning(*seen.snapshot);
             if (seen.snapshot)
                 seen.groups = std::make_shared<const RunGroups>(seen.snapshot);
             seen.took = Clock::now() - start;
@@ -348,6 +388,17 @@ void Workspace::setTimeFilter(TimeFilter filter)
     emit timeFilterChanged();
 }
 
+void Workspace::setProcess(const query::PartyQuery& process)
+{
+    if (process == process_)
+        return;
+    history_->add({.name = tr("choice of ranks"),
+                   .undo = [this, before = process_] { setProcess(before); },
+                   .redo = [this, process] { setProcess(process); }});
+    process_ = process;
+    emit processChanged();
+}
+
 void Workspace::select(std::vector<RunKey> runs)
 {
     std::vector<RunKey> before = selection_;
@@ -396,6 +447,9 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         const auto filtered = std::ranges::find(timeFilter_, run.key, &TimeFilter::value_type::first);
         if (filtered != timeFilter_.end())
             run.span = filtered->second;
+        if (std::ranges::find(run.run->processes, process_, &query::PartyChoice::query) !=
+            run.run->processes.end())
+            run.process = process_;
     }
     if (selected.size() > 1)
         for (std::size_t i = 0; i < selected.size() && i < 26; ++i)

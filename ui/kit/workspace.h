@@ -55,9 +55,21 @@ struct SelectedRun {
     QString letter;                           ///< A, B, …; empty if one run is selected
     QString title;                            ///< naive, flash 4k, naive batch 8 bf16
     std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages limit what they show to it
+    query::PartyQuery process =
+        {}; ///< of several, the one that pages show; empty: all, means where there are means
 
     QString source() const; ///< lm-small2 #1
+    /// What means are of: "mean of 2 ranks", "rank 1"; empty in a run of one process.
+    QString processWords() const;
+    /// The same of sums: "all 2 ranks", "rank 1".
+    QString sumWords() const;
 };
+
+/// The words of the first two runs, for a panel about both: "mean of 2 ranks", or "A mean of 2 ranks, B rank 0".
+QString processWords(const std::vector<SelectedRun>& runs);
+
+/// "the mean traced step, mean of 2 ranks": words behind a comma, where there are both.
+QString joinedWords(const QString& first, const QString& second);
 
 /// The part of each run that pages with a time filter show.
 using TimeFilter = std::vector<std::pair<RunKey, query::TimeSpan>>;
@@ -124,6 +136,10 @@ public:
     void setTimeFilter(TimeFilter filter);
     const TimeFilter& timeFilter() const { return timeFilter_; }
 
+    /// Limits pages to a process of runs that have several; empty: all of them. Runs without it are shown whole.
+    void setProcess(const query::PartyQuery& process);
+    const query::PartyQuery& process() const { return process_; }
+
     /// The actions that the user can undo: selections of runs and of the time filter, and those that pages add.
     ViewHistory& history() { return *history_; }
 
@@ -145,6 +161,7 @@ signals:
     void openFailed(int file);
     void selectionChanged();
     void timeFilterChanged();
+    void processChanged();
     void kernelChanged();
     /// A selected run that is being written may have grown.
     void runsGrew();
@@ -199,6 +216,7 @@ private:
     std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
     TimeFilter timeFilter_;
+    query::PartyQuery process_;
     std::function<bool(const QString&, const ExperimentSpec&)> isQueued_;
     int nextFile_ = 1;
 };

@@ -1,6 +1,7 @@
 #include "ui/overview/advice_panel.h"
 
 #include "core/exchange/advice_columns.h"
+#include "core/exchange/advice_section.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
@@ -104,7 +105,7 @@ TableData adviceRows(const query::AdviceTable& advice)
 }
 
 AdvicePanel::AdvicePanel(QWidget* parent)
-    : Panel(tr("Advice"), parent), table_(new TableView), message_(makeMessage())
+    : Panel(tr("Advice"), parent), table_(new TableView), message_(makeMessage()), notes_(new SentenceLabel)
 {
     table_->setAccessibleName(tr("Advice"));
     table_->setRowHeight(kFindingHeight);
@@ -112,6 +113,10 @@ AdvicePanel::AdvicePanel(QWidget* parent)
     connect(table_, &TableView::rowHeightChanged, this, &AdvicePanel::fitRows);
     table_->setToolTip(tr("Enter or double click opens the page that shows what costs most"));
     message_->setContentsMargins(sizes().padding, sizes().gap, sizes().padding, sizes().gap);
+    notes_->setAccessibleName(tr("Rules that were not judged"));
+    notes_->setProperty("kind", "dim");
+    notes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    notes_->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
         if (advice_ && id >= 0 && id < std::ssize(advice_->rows))
             emit targetWanted(pageOf(advice_->rows[std::size_t(id)].rule),
@@ -120,6 +125,7 @@ AdvicePanel::AdvicePanel(QWidget* parent)
     QVBoxLayout* content = makePlainColumn(nullptr);
     content->addWidget(table_);
     content->addWidget(message_);
+    content->addWidget(notes_);
     setContent(content);
     say({});
 }
@@ -141,7 +147,7 @@ void AdvicePanel::showRuns(const std::vector<SelectedRun>& runs)
         [run = runs.front()](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             return std::make_shared<const query::AdviceTable>(
-                query::advice(session->reader(), run.key.run, {}, cancelled));
+                query::advice(session->reader(), run.key.run, run.process, cancelled));
         },
         [this](std::shared_ptr<const query::AdviceTable> advice) { show(std::move(advice)); },
         [this](const QString& sentence) {
@@ -158,14 +164,18 @@ void AdvicePanel::show(std::shared_ptr<const query::AdviceTable> advice)
         say(tr("The run has no traced events."));
         return;
     }
-    const QString process =
-        advice_->process.empty() ? QString() : words(advice_->process) + QStringLiteral(", ");
-    setSubtitle(process + (advice_->isWhole ? tr("time at stake in the whole recording, an upper bound")
-                                            : tr("time at stake in the mean traced step, an upper bound")));
-    if (advice_->rows.empty()) {
-        say(tr("The rules that apply to this recording found nothing."));
+    setSubtitle(joinedWords(advice_->isWhole ? tr("time at stake in the whole recording, an upper bound")
+                                             : tr("time at stake in the mean traced step, an upper bound"),
+                            words(advice_->process)));
+    QStringList notes;
+    for (const std::string& note : exchange::closingNotes(*advice_))
+        notes << words(note);
+    if (advice_->rows.empty())
+        say(tr("The rules that could be judged found nothing."));
+    notes_->setText(notes.join(QLatin1Char('\n')));
+    notes_->setVisible(!notes.isEmpty());
+    if (advice_->rows.empty())
         return;
-    }
     table_->show(adviceRows(*advice_));
     fitRows();
     table_->setVisible(true);
@@ -185,6 +195,7 @@ void AdvicePanel::say(const QString& text)
     message_->setText(text);
     message_->setVisible(true);
     table_->setVisible(false);
+    notes_->setVisible(false);
 }
 
 } // namespace tilescope::ui

@@ -29,7 +29,6 @@ public:
     void showRuns(const std::vector<SelectedRun>& runs);
 
 signals:
-    /// The user wants to see what a finding is about.
     /// The page that shows what a finding is about, and what costs most there.
     void targetWanted(const QString& page, const PageTarget& target);
 
@@ -43,6 +42,7 @@ private:
     std::shared_ptr<const query::AdviceTable> advice_;
     TableView* table_;
     SentenceLabel* message_;
+    SentenceLabel* notes_; ///< the rules that were not judged, and why
 };
 
 } // namespace tilescope::ui

@@ -3,6 +3,7 @@
 #include "ui/kit/elided_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/tool_tip.h"
+#include "ui/kit/workspace.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -37,7 +38,7 @@ KeyFigureCard::KeyFigureCard(QWidget* parent) : QWidget(parent)
 void KeyFigureCard::show(KeyFigure figure)
 {
     figure_ = std::move(figure);
-    QStringList tip{figure_.title};
+    QStringList tip{joinedWords(figure_.title, figure_.of)};
     for (const KeyFigure::Line& line : figure_.lines) {
         QStringList words{line.letter,
                           line.number + (line.unit.isEmpty() ? QString() : QLatin1Char(' ') + line.unit),
@@ -125,6 +126,12 @@ void KeyFigureCard::paintEvent(QPaintEvent*)
     painter.setFont(theme.bold());
     painter.setPen(p.text);
     painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop, figure_.title);
+    const int titleEnd = QFontMetrics(theme.bold()).horizontalAdvance(figure_.title) + sizes().of(8);
+    painter.setFont(theme.small());
+    painter.setPen(p.dimText);
+    painter.drawText(inner.adjusted(titleEnd, 0, 0, 0), Qt::AlignRight | Qt::AlignTop,
+                     elidedText(figure_.of, QFontMetrics(theme.small()), Qt::ElideRight,
+                                std::max(0, inner.width() - titleEnd)));
     int top = inner.top() + body.height() + sizes().of(2);
     for (const KeyFigure::Line& line : figure_.lines) {
         paintLine(painter, line, QRect(inner.left(), top, inner.width(), sizes().of(kLine)));

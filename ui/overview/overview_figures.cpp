@@ -93,6 +93,7 @@ KeyFigure stepTime(const OverviewData& data)
 KeyFigure tracedStep(const OverviewData& data)
 {
     KeyFigure figure{.title = QStringLiteral("Traced step, mean"),
+                     .of = data.processWords(),
                      .lines = {},
                      .verdict = {},
                      .page = QStringLiteral("timeline")};
@@ -102,7 +103,8 @@ KeyFigure tracedStep(const OverviewData& data)
         if (const MeanStep* step = stepOf(run)) {
             walls.push_back(step->wall);
             line.set(step->wall, quantity::Unit::Nanoseconds);
-            line.detail = QStringLiteral("of %1").arg(counted(step->steps, "step"));
+            line.detail = (step->processes > 1 ? QStringLiteral("of %1 in all") : QStringLiteral("of %1"))
+                              .arg(counted(step->steps, "step"));
         } else {
             line.detail =
                 run.data->isWhole ? QStringLiteral("no steps found") : QStringLiteral("reading the trace");
@@ -186,8 +188,11 @@ KeyFigure phaseTime(const OverviewData& data, Phase phase)
 
 KeyFigure gpuBusy(const OverviewData& data)
 {
-    KeyFigure figure{
-        .title = QStringLiteral("GPU busy"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
+    KeyFigure figure{.title = QStringLiteral("GPU busy"),
+                     .of = data.processWords(),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
     std::vector<double> shares;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
@@ -211,8 +216,11 @@ KeyFigure gpuBusy(const OverviewData& data)
 
 KeyFigure idle(const OverviewData& data)
 {
-    KeyFigure figure{
-        .title = QStringLiteral("GPU idle"), .lines = {}, .verdict = {}, .page = QStringLiteral("timeline")};
+    KeyFigure figure{.title = QStringLiteral("GPU idle"),
+                     .of = data.processWords(),
+                     .lines = {},
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
     std::optional<Hue> reason;
     QStringList verdicts;
     for (const OverviewRun& run : data.runs) {
@@ -243,17 +251,31 @@ KeyFigure idle(const OverviewData& data)
     return figure;
 }
 
-// Within the time filter, if there is one.
+// Within the time filter and of the chosen process, if there is one.
 std::optional<Bytes> peakOf(const OverviewRun& run)
 {
-    if (!run.data->span)
+    if (!run.data->span && (run.data->process.empty() || !run.data->live))
         return run.summary->result.peakAllocated;
     return run.data->live ? std::optional(run.data->live->allocated) : std::nullopt;
+}
+
+// "rank 1", or "largest of 2 ranks".
+QString peakProcess(const OverviewData& data)
+{
+    QStringList words;
+    for (const OverviewRun& run : data.runs)
+        if (!run.data->processWords.empty())
+            words << (run.data->process.empty() || !run.data->live
+                          ? QStringLiteral("largest of %1").arg(std::ssize(run.data->parties.processes))
+                          : QString::fromStdString(run.data->processWords));
+    words.removeDuplicates();
+    return words.join(QStringLiteral(", "));
 }
 
 KeyFigure peakMemory(const OverviewData& data)
 {
     KeyFigure figure{.title = peakName(*data.runs.front().summary),
+                     .of = peakProcess(data),
                      .lines = {},
                      .verdict = {},
                      .page = QStringLiteral("memory")};
@@ -406,6 +428,7 @@ KeyFigure tracing(const OverviewData& data)
 KeyFigure timeInSteps(const OverviewData& data)
 {
     KeyFigure figure{.title = QStringLiteral("Time in steps"),
+                     .of = data.processWords(),
                      .lines = {},
                      .verdict = {},
                      .page = QStringLiteral("timeline")};
@@ -434,6 +457,7 @@ KeyFigure timeInSteps(const OverviewData& data)
 KeyFigure timeInOps(const OverviewData& data)
 {
     KeyFigure figure{.title = QStringLiteral("Time in ops"),
+                     .of = data.processWords(),
                      .lines = {},
                      .verdict = {},
                      .page = QStringLiteral("kernels")};
@@ -456,6 +480,21 @@ KeyFigure timeInOps(const OverviewData& data)
 bool OverviewData::isLimited() const
 {
     return std::ranges::any_of(runs, [](const OverviewRun& run) { return run.data->span.has_value(); });
+}
+
+QString OverviewData::processWords() const
+{
+    QStringList words;
+    for (const OverviewRun& run : runs)
+        words << QString::fromStdString(run.data->processWords);
+    if (words.size() == 2 && words[0] == words[1])
+        words.removeLast();
+    if (words.size() == 2)
+        for (qsizetype i = 0; i < 2; ++i)
+            if (!words[i].isEmpty())
+                words[i].prepend(runs[std::size_t(i)].letter + QLatin1Char(' '));
+    words.removeAll(QString());
+    return words.join(QStringLiteral(", "));
 }
 
 std::vector<KeyFigure> keyFigures(const OverviewData& data)

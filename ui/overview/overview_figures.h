@@ -29,6 +29,9 @@ struct OverviewData {
         {}; ///< B against A, ms; none for one run or a span
 
     bool isLimited() const; ///< a run is limited to a time span
+    /// What figures of traced steps are of: "mean of 2 ranks", "A rank 0, B mean of 2 ranks". Empty if the runs have one
+    /// process each.
+    QString processWords() const;
 };
 
 /// A card: a number for each run, and words about them.
@@ -43,7 +46,8 @@ struct KeyFigure {
         void set(double value, quantity::Unit quantity);
     };
     QString title;
-    std::vector<Line> lines;
+    QString of = {}; ///< "mean of 2 ranks"; empty: the figure is of the run
+    std::vector<Line> lines = {};
     QString verdict;
     Tone tone = Tone::Dim;
     QString page = {}; ///< that says more

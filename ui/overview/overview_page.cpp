@@ -49,8 +49,8 @@ OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query:
     for (const SelectedRun& run : runs) {
         auto session = run.file->borrow();
         query::RunOverview overview =
-            whole ? query::runOverview(session->reader(), run.key.run, cancelled, run.span)
-                  : query::runBasics(session->reader(), run.key.run);
+            whole ? query::runOverview(session->reader(), run.key.run, cancelled, run.span, run.process)
+                  : query::runBasics(session->reader(), run.key.run, run.process);
         overview.span = run.span;
         data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
                              std::make_shared<const query::RunOverview>(std::move(overview))});
@@ -76,7 +76,8 @@ void keepTrace(OverviewData& overview, const OverviewData& before)
 {
     for (std::size_t i = 0; i < std::min(overview.runs.size(), before.runs.size()); ++i) {
         if (overview.runs[i].summary->uid != before.runs[i].summary->uid ||
-            overview.runs[i].data->span != before.runs[i].data->span)
+            overview.runs[i].data->span != before.runs[i].data->span ||
+            overview.runs[i].data->process != before.runs[i].data->process)
             continue;
         query::RunOverview merged = *before.runs[i].data;
         const query::RunOverview& now = *overview.runs[i].data;
@@ -104,6 +105,10 @@ OverviewPage::OverviewPage(Workspace& workspace, QWidget* parent)
 {
     makePlainColumn(this)->addWidget(stack_);
     soon_.setSingleShot(true);
+    connect(&workspace, &Workspace::filesChanged, this, [this] {
+        if (!described_.empty())
+            describeRuns();
+    });
 }
 
 // Builds from the outside in: Qt styles a widget and its children again whenever it gets a new parent.
@@ -350,6 +355,7 @@ void OverviewPage::resizeEvent(QResizeEvent* event)
 
 void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
 {
+    described_.clear();
     if (runs.empty()) {
         loading_.cancel();
         basics_.cancel();
@@ -406,19 +412,25 @@ bool OverviewPage::showGrown(const std::vector<SelectedRun>& runs)
     return true;
 }
 
-void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+void OverviewPage::describeRuns()
 {
+    const std::vector<SelectedRun>& runs = described_;
     title_->setText(QString::fromUtf8(runs.front().file->shown().filename().string()));
-    const auto all = std::ssize(runs.front().snapshot->runs);
     if (runs.size() == 1)
-        subtitle_->setText(
-            tr("%1: run %2, %3 in the file")
-                .arg(runs[0].title, QString::number(runs[0].key.run.value), counted(all, "run")));
+        subtitle_->setText(tr("%1: run %2, %3 in the file")
+                               .arg(runs[0].title, QString::number(runs[0].key.run.value),
+                                    counted(countInFile(runs[0]), "run")));
     else
         subtitle_->setText(runs.size() == 2
                                ? tr("A %1, B %2").arg(runs[0].title, runs[1].title)
                                : tr("%3, of which A %1 and B %2 are compared")
                                      .arg(runs[0].title, runs[1].title, counted(std::ssize(runs), "run")));
+}
+
+void OverviewPage::describe(const std::vector<SelectedRun>& runs, const OverviewData& overview)
+{
+    described_ = runs;
+    describeRuns();
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
@@ -432,6 +444,19 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     }
     words.removeAll(QString());
     machineLine_->setText(words.join(QStringLiteral(", ")));
+}
+
+// The file may have gained or lost runs since the run was selected.
+std::int64_t OverviewPage::countInFile(const SelectedRun& run) const
+{
+    const OpenFile* file = workspace().find(run.key.file);
+    return std::ssize(file != nullptr && file->snapshot ? file->snapshot->runs : run.snapshot->runs);
+}
+
+QString OverviewPage::processSentence() const
+{
+    return tr("Cards, steps, families, ranges, advice and the peak are of this; medians of timed steps and "
+              "throughput are of the run.");
 }
 
 void OverviewPage::showSelected(const std::vector<SelectedRun>& runs)
@@ -467,17 +492,27 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
         return;
     }
     const bool isLimited = overview.isLimited();
-    stepPanel_->setSubtitle(
+    const QString process = overview.processWords();
+    stepPanel_->setSubtitle(joinedWords(
         (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
-            .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")));
+            .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")),
+        process));
     const QString time = gpu ? tr("GPU time") : tr("self time");
-    familyPanel_->setSubtitle((isLimited                    ? tr("%1 within the time filter")
-                               : coversRecordings(overview) ? tr("%1, whole recording")
-                                                            : tr("%1 a traced step"))
-                                  .arg(time));
-    rangePanel_->setSubtitle(isLimited ? tr("wall time within the time filter")
-                                       : tr("wall time a traced step"));
-    allocationPanel_->setSubtitle(isLimited ? tr("at the peak within the time filter") : tr("at the peak"));
+    familyPanel_->setSubtitle(joinedWords((isLimited                    ? tr("%1 within the time filter")
+                                           : coversRecordings(overview) ? tr("%1, whole recording")
+                                                                        : tr("%1 a traced step"))
+                                              .arg(time),
+                                          process));
+    rangePanel_->setSubtitle(joinedWords(
+        isLimited ? tr("wall time within the time filter") : tr("wall time a traced step"), process));
+    QStringList devices; // whose peak is the highest
+    for (const OverviewRun& run : overview.runs)
+        if (run.data->live && !run.data->peakDevice.empty())
+            devices << QString::fromStdString(run.data->peakDevice);
+    devices.removeDuplicates();
+    allocationPanel_->setSubtitle(
+        joinedWords(isLimited ? tr("at the peak within the time filter") : tr("at the peak"),
+                    devices.join(QStringLiteral(" and "))));
 }
 
 void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview)

@@ -38,11 +38,13 @@ public:
     void setStart(std::function<QWidget*(QWidget* parent)> make);
     QString command() const override;
     QString timeFilterWords() const override;
+    QString processSentence() const override;
 
 protected:
     void showRuns(const std::vector<SelectedRun>& runs) override;
     bool showGrown(const std::vector<SelectedRun>& runs) override;
     bool followsTime() const override { return true; }
+    bool followsProcess() const override { return true; }
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -60,6 +62,8 @@ private:
     void showSelected(const std::vector<SelectedRun>& runs);
     void loaded(const std::vector<SelectedRun>& runs, const OverviewData& overview);
     void describe(const std::vector<SelectedRun>& runs, const OverviewData& overview);
+    void describeRuns();
+    std::int64_t countInFile(const SelectedRun& run) const;
     void layCards();
     void showCards(const std::vector<KeyFigure>& figures);
 
@@ -68,9 +72,10 @@ private:
 
     JobTracker basics_{this};
     JobTracker loading_{this};
-    QTimer soon_;            // what is shown meanwhile, where reading the trace takes long
-    bool isLoading_ = false; // the whole of it
-    OverviewData whole_;     // what was read last
+    QTimer soon_;                        // what is shown meanwhile, where reading the trace takes long
+    bool isLoading_ = false;             // the whole of it
+    std::vector<SelectedRun> described_; // in the header
+    OverviewData whole_;                 // what was read last
     QLabel* title_ = nullptr;
     QLabel* subtitle_ = nullptr;
     QLabel* machineLine_ = nullptr;

@@ -154,9 +154,11 @@ TableData familyShareRows(const OverviewData& data)
             PairRow& row = rows.at(name);
             row.name = name;
             row.swatch = Swatch::of(share.hue);
-            const bool ofAll = ofRecordings || data.runs[i].data->span;
-            row.values[i] = ofAll ? share.total : share.perStep;
-            row.counts[i] = ofAll ? share.instances : share.instancesPerStep;
+            const query::RunOverview& run = *data.runs[i].data;
+            const bool ofAll = ofRecordings || run.span;
+            const double processes = run.step ? double(run.step->processes) : 1;
+            row.values[i] = ofAll ? share.total / processes : share.perStep;
+            row.counts[i] = ofAll ? share.instances / processes : share.instancesPerStep;
         }
     }
     PairTable table{.first = titleOf(exchange::KernelColumns().family.about), .detail = {}};
@@ -177,7 +179,7 @@ TableData rangeShareRows(const OverviewData& data)
             row.swatch = query::hueOfRange(range.path) == query::Hue::Range
                              ? Swatch::neutral()
                              : Swatch::of(query::Hue::Attention);
-            row.values[i] = double(range.wall->count()) / (run.span ? 1 : double(run.step->steps));
+            row.values[i] = double(range.wall->count()) / double(run.step->steps);
         }
     }
     PairTable table{.first = titleOf(exchange::RangeColumns(false).path.about), .detail = {}};

@@ -20,14 +20,6 @@ QString latenessText(const char* text)
     return QCoreApplication::translate("LatenessGrid", text);
 }
 
-QString nameOf(const query::CollectiveRow& row, bool hasStep)
-{
-    QString name = QString::fromStdString(row.op);
-    if (row.sequence >= 0)
-        name += QStringLiteral(" %1").arg(row.sequence);
-    return hasStep ? latenessText("step %1, %2").arg(row.step).arg(name) : name;
-}
-
 /// The ranks of the collectives in the order of their numbers.
 std::vector<LatenessGrid::Rank> ranksOf(const query::RanksTable& table,
                                         const std::vector<std::size_t>& collectives)
@@ -47,13 +39,27 @@ std::vector<LatenessGrid::Rank> ranksOf(const query::RanksTable& table,
 
 } // namespace
 
+QString collectiveName(const query::RanksTable& table, const query::CollectiveRow& row)
+{
+    QString name = QString::fromStdString(row.op);
+    if (row.sequence >= 0)
+        name += QStringLiteral(" %1").arg(row.sequence);
+    if (!row.group.empty() && table.hasSeveralGroups())
+        name = latenessText("%1 of group %2").arg(name, QString::fromStdString(row.group));
+    return name;
+}
+
 LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step)
 {
     LatenessGrid grid;
     for (std::size_t i = 0; i < table.collectives.size(); ++i)
         if (!step || table.collectives[i].step == *step) {
+            const query::CollectiveRow& row = table.collectives[i];
+            const QString name = collectiveName(table, row);
             grid.collectives.push_back(i);
-            grid.names.push_back(nameOf(table.collectives[i], !step));
+            grid.names.push_back(step ? name
+                                      : latenessText("step %1, %2").arg(QString::number(row.step), name));
+            grid.numbers.push_back(row.sequence < 0 ? QString() : wholeNumber(row.sequence));
         }
     grid.ranks = ranksOf(table, grid.collectives);
     const std::size_t columns = grid.collectives.size();

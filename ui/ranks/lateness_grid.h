@@ -23,6 +23,7 @@ struct LatenessGrid {
     std::vector<Rank> ranks = {};              ///< of more than four, the latest first
     std::vector<std::size_t> collectives = {}; ///< indices into RanksTable::collectives
     std::vector<QString> names = {};           ///< of the collectives: "step 2, all_reduce 7"
+    std::vector<QString> numbers = {};         ///< as in the table of collectives; empty: unknown
     /// Nanoseconds after the first rank, row by row; none: not recorded, or its ranks do not overlap in time.
     std::vector<std::optional<double>> late = {};
     double most = 0; ///< largest value of `late`, ns
@@ -36,6 +37,9 @@ struct LatenessGrid {
     QString lastWords() const;
     TableData table() const;
 };
+
+/// "all_reduce 7", or "all_reduce 7 of group 1" in a run of several groups, which number their collectives apart.
+QString collectiveName(const query::RanksTable& table, const query::CollectiveRow& row);
 
 /// \param step  none: the collectives of all steps
 LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step);

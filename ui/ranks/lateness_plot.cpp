@@ -173,7 +173,7 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
     }
 }
 
-/// The numbers of the collectives, as many as fit.
+/// The numbers of the collectives within their groups, as many as fit.
 void LatenessPlot::drawNumbers(QPainter& painter, const Frame& frame) const
 {
     painter.setFont(Theme::instance().small());
@@ -182,10 +182,10 @@ void LatenessPlot::drawNumbers(QPainter& painter, const Frame& frame) const
     int free = frame.left;
     for (std::size_t bin = 0; bin < frame.bins; ++bin) {
         const std::size_t column = frame.firstOf(bin);
-        const QString text = wholeNumber(std::int64_t(column) + 1);
+        const QString& text = grid_.numbers[column];
         const int width = metrics.horizontalAdvance(text);
         const int x = (frame.x(bin) + frame.x(bin + 1) - width) / 2;
-        if (x < free || x + width > frame.right + sizes().padding / 2)
+        if (text.isEmpty() || x < free || x + width > frame.right + sizes().padding / 2)
             continue;
         painter.drawText(x, frame.top - sizes().of(6), text);
         free = x + width + sizes().of(8);

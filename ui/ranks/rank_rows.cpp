@@ -3,6 +3,7 @@
 #include "core/exchange/collective_columns.h"
 #include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/ranks/lateness_grid.h"
 
 #include <QCoreApplication>
 
@@ -106,7 +107,12 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
     TableMaker<CollectiveRow> maker(rows);
     if (!step)
         maker.add(of.step, 48);
-    maker.add(of.sequence, 48);
+    maker.add(of.sequence, 48).tip = tr("Number of the collective within its group of ranks");
+    if (table.hasSeveralGroups()) {
+        TableColumn& group = maker.add(of.group, 64);
+        group.tip = tr("Group of ranks, which numbers its collectives by itself");
+        group.dim = true;
+    }
     maker.add(of.op, 0, [](TableCell& cell, const CollectiveRow& row) {
         if (!row.range.empty())
             cell.text += QLatin1Char(' ') + belowStep(row.range);

@@ -339,9 +339,7 @@ void RanksPage::showCollective(std::optional<std::int64_t> id)
     }
     const query::CollectiveRow& row = table_->collectives.at(std::size_t(*id));
     parts_->show(collectiveRankRows(row));
-    QString name = QString::fromStdString(row.op);
-    if (row.sequence >= 0)
-        name += QStringLiteral(" %1").arg(row.sequence);
+    const QString name = collectiveName(*table_, row);
     QStringList missing;
     for (const std::int32_t rank : row.missing)
         missing << QString::number(rank);

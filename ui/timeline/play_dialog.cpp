@@ -2,13 +2,13 @@
 
 #include "core/base/current_error.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QProgressBar>
 #include <QSettings>
@@ -113,9 +113,9 @@ void PlayDialog::save()
 {
     const QString suffix = isGif(*format_) ? QStringLiteral("gif") : QStringLiteral("svg");
     const QString folder = QSettings().value(QLatin1String(kFolderKey), QDir::currentPath()).toString();
-    QString file = QFileDialog::getSaveFileName(this, tr("Export Play"),
-                                                QDir(folder).filePath(name_ + QLatin1Char('.') + suffix),
-                                                QStringLiteral("*.%1").arg(suffix));
+    QString file =
+        fileToSave(this, tr("Export Play"), QDir(folder).filePath(name_ + QLatin1Char('.') + suffix),
+                   QStringLiteral("*.%1").arg(suffix));
     if (file.isEmpty())
         return;
     if (QFileInfo(file).suffix().isEmpty())

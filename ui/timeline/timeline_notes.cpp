@@ -2,8 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "ui/kit/text_file.h"
 
-#include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -119,13 +119,7 @@ std::vector<TimelineNote> readNotes(const QString& file)
     // A pipe or a device would block or never end.
     if (!info.isFile())
         throw refusal("the notes are not a regular file", file);
-    QFile input(file);
-    if (!input.open(QIODevice::ReadOnly))
-        throw Error{.what = "the notes cannot be read: " + input.errorString().toStdString(),
-                    .where = file.toStdString()};
-    const QByteArray text = input.read(kLargestFile + 1);
-    if (text.size() > kLargestFile)
-        throw refusal("the notes are too large to be notes", file);
+    const QByteArray text = readTextFile(file, kLargestFile, QObject::tr("file of notes"));
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(text, &problem);
     if (problem.error != QJsonParseError::NoError || !document.isObject())

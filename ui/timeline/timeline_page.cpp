@@ -109,6 +109,10 @@ void TimelinePage::connectParts()
     connect(view_, &TimelineView::selectionChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::lanesChanged, this, [this] { rememberSoon_.start(kRememberAfterMs); });
+    connect(&workspace(), &Workspace::processChanged, this, [this] {
+        panel_->setProcess(processTitle());
+        panel_->follow(view_->scene());
+    });
     connect(panel_, &TimelinePanel::rangesFound, view_, &TimelineView::setSelectedRange);
     connect(panel_, &TimelinePanel::filterWanted, this, &TimelinePage::filterBySpan);
     connect(panel_, &TimelinePanel::flameWanted, this, [this] {
@@ -150,6 +154,16 @@ void TimelinePage::connectParts()
             [this, noteAt](std::size_t i) { notebook_->startEdit(noteAt(i)); });
     connect(panel_, &TimelinePanel::noteRemoved, this,
             [this, noteAt](std::size_t i) { notebook_->remove(noteAt(i)); });
+}
+
+// Of the process that pages show; empty: of all.
+QString TimelinePage::processTitle() const
+{
+    for (const SelectedRun& run : runs_)
+        for (const query::PartyChoice& process : run.run->processes)
+            if (process.query == workspace().process())
+                return QString::fromStdString(process.title);
+    return {};
 }
 
 void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
@@ -248,6 +262,7 @@ void TimelinePage::grown(const std::vector<SelectedRun>& runs, LoadedTimelines m
     ties_->forget();
     view_->growSections(made.aligned.sections, std::move(made.pairs));
     panel_->setRuns(runs_);
+    panel_->setProcess(processTitle());
     ties_->grow(runs_);
     if (sections.front().timeline->steps.size() != steps)
         fillAlignments(made);
@@ -287,6 +302,7 @@ void TimelinePage::loaded(const std::vector<SelectedRun>& runs, LoadedTimelines 
     runs_ = made.runs;
     listMissing(made.untraced, made.left);
     panel_->setRuns(runs_);
+    panel_->setProcess(processTitle());
     panel_->showSpan();
     fillAlignments(made);
     scale_->setEnabled(runs_.size() > 1);

@@ -49,6 +49,10 @@ public:
     void goTo(const PageTarget& target) override;
     QString command() const override;
     QString timeFilterWords() const override { return tr("The timeline shows all and marks this."); }
+    QString processSentence() const override
+    {
+        return tr("The counts of a span are of this; the timeline shows all.");
+    }
     /// Makes the marked span the time filter, if there is one.
     void filterBySpan();
     /// Selects an event of the first selected run, as soon as its timeline is there, and moves the view to it.
@@ -59,6 +63,7 @@ protected:
     bool showGrown(const std::vector<SelectedRun>& runs) override;
 
 private:
+    QString processTitle() const;
     QWidget* makeTools();
     void makeZoom(ToolBar& tools);
     void makeMenus(ToolBar& tools);

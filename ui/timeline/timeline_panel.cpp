@@ -236,6 +236,9 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
     }
     for (const TimelineSection& section : scene.sections) {
         Wanted one{section, {0, section.timeline->length}};
+        for (const auto& [process, of] : section.timeline->processes)
+            if (of == process_)
+                one.process = process;
         if (scene.span) {
             one.stretch = {std::int64_t(section.toTimeline(scene.span->from)),
                            std::int64_t(section.toTimeline(scene.span->to))};

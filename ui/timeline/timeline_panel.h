@@ -30,6 +30,8 @@ public:
     explicit TimelinePanel(Workspace& workspace, QWidget* parent = nullptr);
 
     void setRuns(std::vector<SelectedRun> runs);
+    /// The activity of this process counts in spans: "rank 1"; empty, or one that a run lacks: that of all.
+    void setProcess(const QString& title) { process_ = title.toStdString(); }
     /// Follows the selection in the scene: the table shows its span, the details its box.
     void follow(const TimelineScene& scene);
     /// Shows the results of a search in place of the span, until something is selected.
@@ -79,6 +81,7 @@ private:
     JobTracker describing_{this};
     JobTracker adding_{this};
     std::vector<SelectedRun> runs_;
+    std::string process_;
     Shows shows_ = Shows::Span;
     bool keeps_ = false;
     QLabel* tableTitle_ = nullptr;

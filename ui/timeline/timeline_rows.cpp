@@ -51,10 +51,28 @@ TableRow sumRow(const SpanTable& table, const std::vector<KernelOfSpan>& kernels
 
 } // namespace
 
+namespace {
+
+QString ofWhom(const query::Timeline& timeline, ProcessIndex process)
+{
+    const auto& processes = timeline.processes;
+    const auto own = std::ranges::find(processes, process, [](const auto& each) { return each.first; });
+    if (own != processes.end())
+        return QString::fromStdString(own->second);
+    if (processes.size() < 2)
+        return {};
+    const bool areRanks =
+        std::ranges::all_of(processes, [](const auto& each) { return each.second.starts_with("rank "); });
+    return areRanks ? QObject::tr("all %1 ranks").arg(processes.size())
+                    : QObject::tr("all %1 processes").arg(processes.size());
+}
+
+} // namespace
+
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
                  const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process)
 {
-    SpanOfRun span{letter, timeline, stretch, {}};
+    SpanOfRun span{letter, ofWhom(*timeline, process), timeline, stretch, {}};
     span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
                               [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
     span.kernels = span.ofOps ? opsWithin(*timeline, stretch, cancelled, process)
@@ -90,6 +108,8 @@ QString spanWords(const SpanOfRun& span)
         const Unit unit = byteUnit(change);
         parts << withUnit(signedColumnDigits(change, unit), unit.suffix);
     }
+    if (!span.of.isEmpty())
+        parts << span.of;
     return (span.letter.isEmpty() ? QString() : span.letter + QLatin1Char(' ')) +
            parts.join(QStringLiteral(", "));
 }

@@ -14,6 +14,7 @@ namespace tilescope::ui {
 /// The activity of one run within an interval of its timeline.
 struct SpanOfRun {
     QString letter; ///< A, B; empty if one run is shown
+    QString of;     ///< whose activity it is: "rank 0", "all 2 ranks"; empty in a run of one process
     std::shared_ptr<const query::Timeline> timeline;
     query::Stretch stretch;
     /// Their parts inside the stretch: of the device; without one, the host's ops by their own time.

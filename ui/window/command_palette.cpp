@@ -187,9 +187,9 @@ void CommandPalette::describe()
     const QListWidgetItem* item = list_->currentItem();
     field_->setAccessibleDescription(item == nullptr ? nothing_->text()
                                                      : tr("%1; %2 of %3")
-                                                           .arg(item->data(Qt::AccessibleTextRole).toString())
-                                                           .arg(list_->currentRow() + 1)
-                                                           .arg(list_->count()));
+                                                           .arg(item->data(Qt::AccessibleTextRole).toString(),
+                                                                QString::number(list_->currentRow() + 1),
+                                                                QString::number(list_->count())));
 }
 
 // A click elsewhere closes it, as that of a menu does.

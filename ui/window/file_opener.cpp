@@ -4,6 +4,7 @@
 #include "core/exchange/import/import_cache.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/import/recording/growing_recording.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/workspace.h"
@@ -12,7 +13,6 @@
 #include "ui/window/written_strip.h"
 
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QPointer>
 #include <QTimer>
@@ -44,13 +44,15 @@ QString text(const std::filesystem::path& path)
     return QString::fromStdString(path.string());
 }
 
+} // namespace
+
 QString namesOf(const QStringList& paths)
 {
     const QString first = QFileInfo(QDir::cleanPath(paths.front())).fileName();
-    return paths.size() == 1 ? first : MessageStrip::tr("%1 and %2 more").arg(first).arg(paths.size() - 1);
+    return paths.size() == 1
+               ? first
+               : MessageStrip::tr("%1 and %2 more").arg(first, QString::number(paths.size() - 1));
 }
-
-} // namespace
 
 bool isThere(const QString& path)
 {
@@ -196,7 +198,7 @@ void FileOpener::show(MessageStrip& strip, const std::shared_ptr<const exchange:
     else
         words += tr(" It is removed when Tilescope ends, because %1. Save As keeps a copy.")
                      .arg(QString::fromStdString(import->fallback));
-    strip.tell(MessageStrip::Kind::Information, words);
+    strip.tell(import->isCut ? MessageStrip::Kind::Warning : MessageStrip::Kind::Information, words);
     strip.addButton(tr("Save As…"), [this, path] {
         for (const OpenFile& file : workspace_.files())
             if (text(file.file->path()) == path)
@@ -225,8 +227,7 @@ void FileOpener::saveAs(int file)
         return;
     const QString beside = text(open->file->shown());
     const QString proposed = open->import ? beside + QStringLiteral(".tscope") : beside;
-    const QString copy =
-        QFileDialog::getSaveFileName(this, tr("Save As"), proposed, tr("Recordings (*.tscope)"));
+    const QString copy = fileToSave(this, tr("Save As"), proposed, tr("Recordings (*.tscope)"));
     if (!copy.isEmpty())
         saveCopy(file, copy);
 }

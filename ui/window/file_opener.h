@@ -20,6 +20,9 @@ class Workspace;
 /// Whether a path names a file or a folder, or the file that `tilescope record` is going to write.
 bool isThere(const QString& path);
 
+/// "rank0.json and 7 more"
+QString namesOf(const QStringList& paths);
+
 /// The filters of a dialog that opens files: recordings with the traces of every format that can be imported, each of these
 /// formats alone, and all files.
 QString openFilters();

@@ -9,6 +9,7 @@
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/export_dialog.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/notice_bar.h"
 #include "ui/kit/view_history.h"
@@ -27,6 +28,7 @@
 #include "ui/window/key_sheet.h"
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
+#include "ui/window/process_bar.h"
 #include "ui/window/recent_files.h"
 #include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
@@ -42,7 +44,6 @@
 #include <QContextMenuEvent>
 #include <QDir>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
@@ -82,8 +83,9 @@ QStringList recordingsIn(const QString& path)
 MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
       opener_(new FileOpener(*workspace_)), written_(new WrittenStrip(*workspace_)),
-      timeFilter_(new TimeFilterBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
-      showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
+      timeFilter_(new TimeFilterBar(*workspace_)), process_(new ProcessBar(*workspace_)),
+      dock_(new RunDock(*workspace_, this)), showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel),
+      selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
@@ -185,6 +187,7 @@ void MainWindow::makeCentre()
     column->addWidget(opener_);
     column->addWidget(written_);
     column->addWidget(timeFilter_);
+    column->addWidget(process_);
     column->addWidget(stack_, 1);
     layout->addLayout(column, 1);
     setCentralWidget(central);
@@ -305,12 +308,12 @@ void MainWindow::openSpec(const QString& file)
 
 void MainWindow::chooseFiles()
 {
-    open(QFileDialog::getOpenFileNames(this, tr("Open"), {}, openFilters()));
+    open(filesToOpen(this, tr("Open"), openFilters()));
 }
 
 void MainWindow::chooseFolder()
 {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Open folder"));
+    const QString folder = folderToOpen(this, tr("Open folder"));
     if (!folder.isEmpty())
         open({folder});
 }
@@ -444,6 +447,7 @@ void MainWindow::showPageAt(int index)
     current_ = std::size_t(index);
     stack_->setCurrentWidget(made(pages_[current_]));
     timeFilter_->setPage(*currentPage());
+    process_->setPage(*currentPage());
     written_->hide();
     selection_->setText(selected_[currentPage()]);
     currentPage()->takeFocus();

@@ -24,6 +24,7 @@ class PageRail;
 class RecordDialog;
 class RunDock;
 class StartView;
+class ProcessBar;
 class TimeFilterBar;
 class WrittenStrip;
 
@@ -108,6 +109,7 @@ private:
     FileOpener* opener_;
     WrittenStrip* written_;
     TimeFilterBar* timeFilter_;
+    ProcessBar* process_;
     RunDock* dock_;
     QPushButton* showRuns_; ///< in the menu bar while the dock is hidden
     ExperimentPage* experiment_ = nullptr;

@@ -103,17 +103,16 @@ TableData gridTable(const PointGridView& view)
     const PointGrid& grid = view.grid();
     QStringList titles{grid.rowKey};
     titles += grid.columnKeys;
-    titles << (view.cells().unit.isEmpty() ? QObject::tr("Result")
-                                           : QObject::tr("Result, %1").arg(view.cells().unit));
+    titles << QObject::tr("Result");
     TableData table = emptyTable(titles);
     for (std::size_t row = 0; row < std::size_t(grid.rows.size()); ++row)
         for (std::size_t column = 0; column < grid.columns.size(); ++column) {
             const std::size_t at = row * grid.columns.size() + column;
-            if (grid.cells[at] < 0 || at >= view.cells().cells.size())
+            if (grid.cells[at] < 0 || at >= view.cells().size())
                 continue;
             QStringList words{grid.rows[qsizetype(row)]};
             words += grid.columns[column];
-            words << view.cells().cells[at].text;
+            words << view.cells()[at].text;
             addRow(table, words);
         }
     return table;

@@ -5,6 +5,7 @@
 #include "core/base/shell_word.h"
 #include "core/exchange/import/recording/growing_recording.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
@@ -15,7 +16,6 @@
 #include <QClipboard>
 #include <QDateTime>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -299,14 +299,14 @@ void RecordDialog::follow()
 
 void RecordDialog::chooseProgram()
 {
-    const QString program = QFileDialog::getOpenFileName(this, tr("Program"), folder_->text());
+    const QString program = fileToOpen(this, tr("Program"), folder_->text());
     if (!program.isEmpty())
         command_->setText(QString::fromStdString(shellPath(program.toStdString())));
 }
 
 void RecordDialog::chooseFolder()
 {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Working folder"), folder_->text());
+    const QString folder = folderToOpen(this, tr("Working folder"), folder_->text());
     if (!folder.isEmpty())
         folder_->setText(folder);
 }

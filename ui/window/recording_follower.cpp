@@ -34,6 +34,7 @@ std::shared_ptr<const exchange::CachedImport> makeImport(const exchange::Growing
     import->file = folder->filePath(QStringLiteral("recording.tscope")).toStdString();
     import->shown = recording.output;
     import->isNew = true;
+    import->isGrowing = true;
     import->use = std::move(folder);
     return import;
 }

@@ -5,6 +5,7 @@
 #include "core/query/file_session.h"
 #include "core/report/report.h"
 #include "ui/kit/controls.h"
+#include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
@@ -14,7 +15,6 @@
 #include <QDesktopServices>
 #include <QDialogButtonBox>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QLabel>
@@ -163,8 +163,7 @@ void ReportDialog::follow()
 
 void ReportDialog::chooseFolder()
 {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder of the report"),
-                                                             QFileInfo(folder_->text()).path());
+    const QString folder = folderToOpen(this, tr("Folder of the report"), QFileInfo(folder_->text()).path());
     if (!folder.isEmpty())
         folder_->setText(folder);
 }

@@ -32,6 +32,8 @@ QString valueOf(const query::RunSummary& run, std::string_view key)
 
 QString measuredStep(const query::RunSummary& run)
 {
+    if (!run.step && run.tracedStep)
+        return timeText(*run.tracedStep * 1e6) + tracedMark();
     if (!run.step)
         return run.result.status == RunStatus::Oom ? QStringLiteral("OOM") : notMeasured();
     return timeText(run.step->median * 1e6);
@@ -39,6 +41,8 @@ QString measuredStep(const query::RunSummary& run)
 
 QString stepWithInterval(const query::RunSummary& run)
 {
+    if (!run.step && run.tracedStep)
+        return QObject::tr("%1, mean traced step").arg(timeText(*run.tracedStep * 1e6));
     return run.step ? medianWords(*run.step) : measuredStep(run);
 }
 

@@ -9,6 +9,12 @@
 
 namespace tilescope::ui {
 
+/// Marks a step time that includes the cost of tracing: the mean traced step of a recording, which has no timed ones.
+inline QString tracedMark()
+{
+    return QStringLiteral("†");
+}
+
 /// The tool tip of a run in the list: name and status, reason, figures, keys, tag, note and flags.
 QString tipOf(const query::RunSummary& run, const QString& title);
 

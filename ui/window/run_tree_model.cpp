@@ -65,6 +65,8 @@ std::pair<double, std::string> sortKeyOf(const query::RunSummary& run, int colum
 {
     if (column == RunTreeModel::Flags)
         return {double(run.result.flags.size()), {}};
+    if (column == RunTreeModel::Step && !run.step && run.tracedStep)
+        return {*run.tracedStep, {}};
     exchange::Cell value = cellOfRun(run, column);
     if (auto* text = std::get_if<std::string>(&value))
         return {0, std::move(*text)};
@@ -82,6 +84,7 @@ RunStatus worstOf(const RunCounts& counts)
     return counts.failed > 0        ? RunStatus::Error
            : counts.outOfMemory > 0 ? RunStatus::Oom
            : counts.running > 0     ? RunStatus::Running
+           : counts.cancelled > 0   ? RunStatus::Cancelled
            : counts.skipped > 0     ? RunStatus::Skipped
                                     : RunStatus::Ok;
 }
@@ -456,6 +459,8 @@ QVariant RunTreeModel::runData(const Branch& branch, const query::RunSummary& ru
     }
     if (column == Step && !run.step && run.result.status == RunStatus::Oom)
         return QStringLiteral("OOM");
+    if (column == Step && !run.step && run.tracedStep)
+        return threeDigits(*run.tracedStep / unitOf(column).divisor) + tracedMark();
     if (run.result.status == RunStatus::Running)
         return QStringLiteral("…");
     return makeCell(value, columnOf(column).about, unitOf(column)).text;
@@ -470,6 +475,9 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
     if (section == Flags) // is as wide as its sign
         return role == Qt::ToolTipRole || role == Qt::AccessibleTextRole ? QVariant(titleOf(section))
                                                                          : QVariant();
+    if (section == Step && role == Qt::ToolTipRole)
+        return tr("%1; %2 mean traced step, of recordings")
+            .arg(titleIn(ui::titleOf(columnOf(section).about), unitOf(section)), tracedMark());
     if (!columnOf(section).about.shortTitle.empty() && role == Qt::ToolTipRole)
         return titleIn(ui::titleOf(columnOf(section).about), unitOf(section));
     return role == Qt::DisplayRole ? QVariant(titleOf(section)) : QVariant();

@@ -237,7 +237,7 @@ void writeScreenshotsOfRun(MainWindow& window, const QString& folder)
     run->click();
     const auto* grid = page.findChild<PointGridView*>();
     const auto has = [grid](GridCell::Kind kind) {
-        return std::ranges::find(grid->cells().cells, kind, &GridCell::kind) != grid->cells().cells.end();
+        return std::ranges::find(grid->cells(), kind, &GridCell::kind) != grid->cells().end();
     };
     if (!waitFor([&] { return has(GridCell::Kind::Time) && has(GridCell::Kind::Running); }))
         throw Error{.what = "no point of the experiment runs after another one",

@@ -230,6 +230,16 @@ std::int64_t lostRecords(const fs::path& entry, RunId run)
     return lost;
 }
 
+/// Whether the losses say that a source ends early, and where.
+void noteCut(CachedImport& import, const fs::path& entry, RunId run)
+{
+    for (const store::RunReader::LossRecord& loss : store::RunReader(entry).losses(run))
+        if (loss.kind == infoOf(RecordLoss::SourceCut).name) {
+            import.isCut = true;
+            import.cut = loss.detail;
+        }
+}
+
 fs::path sideFile(fs::path entry, const char* suffix)
 {
     return entry.replace_extension(suffix);
@@ -306,6 +316,13 @@ void removeLeftovers(const fs::path& folder)
 std::string CachedImport::sentence() const
 {
     std::string text = "Imported from " + shown.filename().string();
+    if (isCut) {
+        text += ", which ends early" + (cut.empty() ? std::string() : ", " + cut) +
+                ": events behind its end are missing";
+        if (lost > 1)
+            text += "; " + counted(lost, "record was", "records were") + " lost in all (see Losses)";
+        return text;
+    }
     if (lost > 0)
         text += "; " + counted(lost, "record") + plural(lost, " was", " were") + " lost (see Losses)";
     return text;
@@ -371,6 +388,7 @@ std::shared_ptr<const CachedImport> ImportCache::open(std::span<const fs::path> 
     result->file = entry;
     result->run = *run;
     result->lost = lostRecords(entry, *run);
+    noteCut(*result, entry, *run);
     if (result->isNew && result->fallback.empty())
         makeRoom(entry);
     return result;

@@ -18,11 +18,15 @@ struct CachedImport {
     std::filesystem::path
         shown; ///< the path that stands for it on screen: the source's, or "FOLDER/a and 1 more"
     std::vector<std::filesystem::path> sources;
-    RunId run;             ///< the imported run
-    bool isNew = false;    ///< imported by this call; false: it was in the cache
-    std::int64_t lost = 0; ///< records of the sources that were lost (isLost)
-    std::string fallback;  ///< why the recording lasts only as long as this process; empty: it is kept
+    RunId run;              ///< the imported run
+    bool isGrowing = false; ///< of a recording that is still written
+    bool isNew = false;     ///< imported by this call; false: it was in the cache
+    std::int64_t lost = 0;  ///< records of the sources that were lost (isLost)
+    std::string cut; ///< where a source ends before its events do: "after 812 bytes of text"; empty: none
+    std::string fallback; ///< why the recording lasts only as long as this process; empty: it is kept
     std::shared_ptr<const void> use;
+
+    bool isCut = false; ///< a source ends early: what was behind its end is missing
 
     /// `Imported from x.json.gz; 12 records were lost (see Losses)`, without a full stop.
     std::string sentence() const;

@@ -9,6 +9,7 @@
 #include "core/exchange/import/snapshot_importer.h"
 #include "core/exchange/import/xplane/xplane_importer.h"
 #include "core/exchange/text.h"
+#include "core/store/file/file_check.h"
 
 #include <algorithm>
 #include <array>
@@ -46,6 +47,16 @@ const Importer* knownImporterFor(const fs::path& file)
     return nullptr;
 }
 
+/// Looks through SQLite: closing a descriptor of a recording that this process has open would drop its locks.
+bool isRecording(const fs::path& file)
+{
+    try {
+        return store::readHeader(file).isTilescope;
+    } catch (const Error&) { // empty, or not readable
+        return false;
+    }
+}
+
 std::vector<fs::path> filesIn(const fs::path& folder)
 {
     std::error_code failure;
@@ -56,7 +67,7 @@ std::vector<fs::path> filesIn(const fs::path& folder)
                     .remedy = "check its permissions"};
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : entries)
-        if (entry.is_regular_file() && knownImporterFor(entry.path()))
+        if (entry.is_regular_file() && !isRecording(entry.path()) && knownImporterFor(entry.path()))
             files.push_back(entry.path());
     if (files.empty())
         throw Error{.what = "the folder has no file of a known format",

@@ -20,7 +20,8 @@ struct Peak {
 
 /// The highest peak of all devices; the first of several equal ones. None without a memory track.
 std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecord& run,
-                           const MemoryFacts& facts, const store::EventWindow& window)
+                           const MemoryFacts& facts, const store::EventWindow& window,
+                           const PartyFilter& filter)
 {
     std::optional<Peak> highest;
     const auto consider = [&highest](const Peak& peak) {
@@ -29,7 +30,7 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
             highest = peak;
     };
     for (const store::TrackInfo& track : reader.tracks(run.run)) {
-        if (track.kind != store::LaneKind::Memory)
+        if (track.kind != store::LaneKind::Memory || !filter.hasMemoryOf(track.device))
             continue;
         std::optional<Peak> before; // holds at the start of the window
         reader.eachPoints(run.run, track, [&](std::span<const store::MemoryPoint> points) {
@@ -48,7 +49,7 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
             consider(*before);
     }
     if (const auto older = highest ? countOfBlocks(facts) : std::nullopt;
-        older && older->time >= window.from && older->time < window.to)
+        older && filter.hasMemoryOf(older->device) && older->time >= window.from && older->time < window.to)
         consider({older->device, older->time, older->allocated});
     return highest;
 }
@@ -121,7 +122,8 @@ LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const sto
 } // namespace
 
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
-                             const std::function<bool()>& cancelled, const std::optional<TimeSpan>& span)
+                             const std::function<bool()>& cancelled, const std::optional<TimeSpan>& span,
+                             const PartyQuery& parties)
 {
     const store::EventWindow window = windowOf(reader, run, span);
     auto history = std::make_shared<MemoryHistory>();
@@ -129,7 +131,10 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
     if (const auto recorded = reader.span(run))
         history->origin = recorded->first;
     const MemoryFacts facts = reader.memory(run);
-    const std::optional<Peak> peak = peakOf(reader, history->run, facts, window);
+    const std::optional<Peak> peak =
+        peakOf(reader, history->run, facts, window, PartyFilter(reader, run, parties));
+    if (!peak && !parties.empty())
+        return {};
     if (!peak)
         return fromHistory(reader, run, window, !span);
     history->device = peak->device;

@@ -107,4 +107,49 @@ std::vector<PartyChoice> partyChoices(const PartyIndex& parties)
     return choices;
 }
 
+std::vector<PartyChoice> processChoices(const RunParties& parties)
+{
+    std::vector<PartyChoice> choices = partyChoices({parties, {}});
+    std::erase_if(choices, [](const PartyChoice& choice) { return !choice.process; });
+    return choices;
+}
+
+std::vector<PartyChoice> deviceChoices(const RunParties& parties)
+{
+    std::vector<PartyChoice> choices = partyChoices({parties, {}});
+    std::erase_if(choices, [](const PartyChoice& choice) { return !choice.device; });
+    return choices;
+}
+
+namespace {
+
+/// \param before  begins the words for all processes: "mean of"
+std::string wordsFor(std::span<const PartyChoice> choices, const PartyQuery& query, std::string_view before)
+{
+    if (choices.empty())
+        return {};
+    if (query.rank || query.pid) {
+        const auto chosen = std::ranges::find_if(choices, [&query](const PartyChoice& choice) {
+            return (!query.rank || choice.query.rank == query.rank) &&
+                   (!query.pid || choice.query.pid == query.pid);
+        });
+        return chosen == choices.end() ? std::string() : chosen->title;
+    }
+    const bool areRanks =
+        std::ranges::all_of(choices, [](const PartyChoice& choice) { return choice.query.rank.has_value(); });
+    return std::string(before) + " " + std::to_string(choices.size()) + (areRanks ? " ranks" : " processes");
+}
+
+} // namespace
+
+std::string processWords(std::span<const PartyChoice> processes, const PartyQuery& query)
+{
+    return wordsFor(processes, query, "mean of");
+}
+
+std::string sumWords(std::span<const PartyChoice> processes, const PartyQuery& query)
+{
+    return wordsFor(processes, query, "all");
+}
+
 } // namespace tilescope::query

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,19 @@ struct PartyChoice {
 
 /// The processes by rank if the run has several, then its devices if those are several and not one a process.
 std::vector<PartyChoice> partyChoices(const PartyIndex& parties);
+
+/// The same without devices: none in a run of one process.
+std::vector<PartyChoice> processChoices(const RunParties& parties);
+
+/// The devices among the choices, if those are not one for each process.
+std::vector<PartyChoice> deviceChoices(const RunParties& parties);
+
+/// What figures of a step are of: "rank 1", or "mean of 2 ranks" if the query names no process. Empty in a run of one
+/// process.
+/// \param processes  of the run, as processChoices() returns them
+std::string processWords(std::span<const PartyChoice> processes, const PartyQuery& query);
+/// The same of sums: "rank 1", or "all 2 ranks".
+std::string sumWords(std::span<const PartyChoice> processes, const PartyQuery& query);
 
 /// A device in words: "GPU 0"; of several processes "rank 0 GPU 0".
 std::string deviceTitle(const PartyIndex& parties, DeviceIndex device);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <span>
 
 namespace tilescope::query {
 
@@ -19,6 +21,33 @@ namespace {
     throw Error{.what = "there is no run " + std::to_string(run.value),
                 .where = reader.file().string(),
                 .remedy = there.empty() ? "the file has no runs" : "the file has run " + listOf(there)};
+}
+
+/// The highest that the memory of a device stood by the events of a recording; without a device, that of the host.
+/// None without events.
+std::optional<Bytes> peakOfEvents(const store::RunReader& reader, RunId run)
+{
+    if (reader.counts(run).allocEvents == 0)
+        return {};
+    std::map<DeviceIndex, std::int64_t> peaks;
+    for (const store::TrackInfo& track : reader.tracks(run))
+        if (track.kind == store::LaneKind::Memory)
+            reader.eachPoints(run, track, [&](std::span<const store::MemoryPoint> points) {
+                for (const store::MemoryPoint& point : points)
+                    peaks[track.device] = std::max(peaks[track.device], point.allocated);
+                return true;
+            });
+    if (peaks.empty()) // of a run that was not sealed
+        reader.eachAllocEvent({.run = run}, [&peaks](const AllocEvent& event) {
+            peaks[event.device] = std::max(peaks[event.device], event.allocated);
+            return true;
+        });
+    if (peaks.size() > 1)
+        peaks.erase(DeviceIndex{});
+    std::int64_t highest = 0;
+    for (const auto& [device, peak] : peaks)
+        highest = std::max(highest, peak);
+    return Bytes{highest};
 }
 
 RunRow rowOf(store::RunRecord record, const std::vector<Sample>& samples)
@@ -109,6 +138,9 @@ std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::R
         ids.push_back(record.run);
     std::vector<RunRow> rows;
     std::vector<Sample> samples;
+    for (store::RunRecord& record : records)
+        if (!record.result.peakAllocated && record.coversRecording())
+            record.result.peakAllocated = peakOfEvents(reader, record.run);
     const auto finish = [&] {
         rows.push_back(rowOf(std::move(records[rows.size()]), samples));
         samples.clear();

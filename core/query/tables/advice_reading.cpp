@@ -75,12 +75,16 @@ public:
         const RunParties all = reader.parties(trace_.run.run);
         if (const TracedProcess* process = processFor(all, parties)) {
             trace_.rank = process->rank;
+            trace_.parts = {{.rank = process->rank}};
             trace_.process = PartyIndex(all, {}).titleOf(process->id);
             trace_.option = process->rank ? " --rank " + std::to_string(*process->rank)
                                           : " --process " + std::to_string(process->pid);
             parties.rank = process->rank;
             parties.pid = process->rank ? parties.pid : process->pid;
+        } else {
+            trace_.parts = {{}};
         }
+        trace_.parties = parties;
         filter_.emplace(reader, trace_.run.run, parties);
         readDevices(all);
     }
@@ -456,7 +460,22 @@ AdviceTrace adviceTrace(const store::RunReader& reader, std::optional<RunId> run
                         const std::function<bool()>& cancelled)
 {
     AdviceTrace trace;
-    reader.atOnce([&] { trace = AdviceReading(reader, run, parties, cancelled).read(); });
+    reader.atOnce([&] {
+        const RunParties all = reader.parties(chooseRun(reader, run).run);
+        const std::vector<PartyChoice> processes = processChoices(all);
+        if (!parties.empty() || processes.empty()) {
+            trace = AdviceReading(reader, run, parties, cancelled).read();
+            return;
+        }
+        std::vector<AdviceTrace> traces;
+        for (const PartyChoice& process : processes)
+            traces.push_back(AdviceReading(reader, run, process.query, cancelled).read());
+        trace = joined(std::move(traces));
+        trace.rank.reset();
+        trace.parties = {};
+        trace.process = processWords(processes, {});
+        trace.option.clear();
+    });
     return trace;
 }
 

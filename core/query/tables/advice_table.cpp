@@ -9,6 +9,7 @@
 #include "core/query/tables/advice_trace.h"
 #include "core/query/tables/advice_words.h"
 #include "core/query/tables/rank_delays.h"
+#include "core/query/tables/step_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -243,8 +244,23 @@ private:
     void launching(const Stake& stake)
     {
         find(AdviceRule::LaunchBound, stake, show("steps"), [&] {
-            return "The GPU is idle for " + timeText(stake.time) + " while the host prepares launches.";
+            const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
+            return "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
+                   (timeText(idle) == timeText(stake.time)
+                        ? "."
+                        : ", of which " + timeText(stake.time) +
+                              " is not due to a synchronization, to loading data or to allocating.");
         });
+    }
+
+    /// As the steps of the run show it: whatever made the host late. 0 if the whole recording counts as one step.
+    Nanoseconds idleWhileLaunching() const
+    {
+        Nanoseconds idle{0};
+        if (!trace_.isWhole)
+            for (const StepRow& row : steps(reader_, {.run = trace_.run.run, .parties = trace_.parties}).rows)
+                idle += row.partition.launching;
+        return idle;
     }
 
     void synchronization(const Stake& stake)
@@ -550,7 +566,10 @@ AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, con
                    const std::function<bool()>& cancelled)
 {
     AdviceTrace trace = adviceTrace(reader, run, parties, cancelled);
-    const RankDelays delays = rankDelays(reader, trace.run.run, trace.rank, cancelled);
+    std::vector<WaitingRank> ranks;
+    for (const AdviceTrace::Part& part : trace.parts)
+        ranks.push_back({part.rank, part.shift});
+    const RankDelays delays = rankDelays(reader, trace.run.run, ranks, cancelled);
     return Advisor(reader, std::move(trace)).judge(delays);
 }
 

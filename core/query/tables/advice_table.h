@@ -46,13 +46,13 @@ struct UnjudgedRule {
 /// All findings refer to the same wall time. Two findings may contain the same instant, so do not add their times at stake.
 struct AdviceTable {
     store::RunRecord run = {};
-    std::optional<std::int32_t> rank = {};
-    std::string process = {}; ///< "rank 1"; empty in a run of one process
-    bool isWhole = false;     ///< no steps were recorded: the whole recording counts as one
-    std::int64_t steps = 0;
-    Nanoseconds wall{0};                           ///< of all steps: the denominator of every share
-    std::vector<Advice> rows = {};                 ///< most time at stake first
-    std::vector<UnjudgedRule> unjudged = {};       ///< by rule
+    std::optional<std::int32_t> rank = {};   ///< none if there is none, or of several
+    std::string process = {};                ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
+    bool isWhole = false;                    ///< no steps were recorded: the whole recording counts as one
+    std::int64_t steps = 0;                  ///< those of each process count
+    Nanoseconds wall{0};                     ///< of all steps: the denominator of every share
+    std::vector<Advice> rows = {};           ///< most time at stake first
+    std::vector<UnjudgedRule> unjudged = {}; ///< by rule
     std::vector<analysis::AdviceRule> silent = {}; ///< judged, and without a finding
 
     /// Time of a mean step, ns.
@@ -63,8 +63,8 @@ struct AdviceTable {
 
 /// Findings below kLeastShareAtStake of the wall time are left out.
 ///
-/// Findings are about one process, because ranks that do the same work would list each kernel once per rank:
-/// the process of `parties`, otherwise the lowest rank. Reads all events of the run.
+/// Findings are about the mean step of all processes, or of the process of `parties`. Reads all events of the run, once
+/// for each process.
 /// \param cancelled  ends the reading early; the table is then without steps
 /// \throws Error  no such run, rank or process
 AdviceTable advice(

@@ -32,6 +32,7 @@ class AdviceSources {
 public:
     std::uint32_t of(AdviceSource source);
     const AdviceSource& operator[](std::uint32_t number) const { return list_[number]; }
+    std::uint32_t size() const { return static_cast<std::uint32_t>(list_.size()); }
 
 private:
     std::map<AdviceSource, std::uint32_t> numbers_;
@@ -65,10 +66,15 @@ struct AdviceDevice {
     std::optional<analysis::ProductRates> rates = {}; ///< none: no data sheet
 };
 
-/// The traced steps of one process of a run, in the form that the rules of advice need.
+/// The traced steps of one process of a run, or of all one after the other, in the form that the rules of advice need.
 ///
 /// Without steps, the whole recording counts as one.
 struct AdviceTrace {
+    /// A process whose steps are in the trace.
+    struct Part {
+        std::optional<std::int32_t> rank = {};
+        Nanoseconds shift{0}; ///< added to its times, so that processes follow each other
+    };
     struct Activity {
         analysis::Interval time{};
         std::uint32_t kind = 0; ///< index into `kinds`
@@ -77,9 +83,11 @@ struct AdviceTrace {
     };
 
     store::RunRecord run = {};
-    std::optional<std::int32_t> rank = {};
-    std::string process = {}; ///< "rank 1"; empty in a run of one process
-    std::string option = {};  ///< of `tilescope show` for the process: " --rank 1"
+    PartyQuery parties = {};               ///< the process; empty: all
+    std::optional<std::int32_t> rank = {}; ///< none if there is none, or of several
+    std::string process = {};              ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
+    std::string option = {};               ///< of `tilescope show` for the process: " --rank 1"
+    std::vector<Part> parts = {};
     bool onGpu = false;
     bool isWhole = false; ///< no steps were recorded
     std::int64_t steps = 0;
@@ -111,10 +119,15 @@ struct AdviceTrace {
     std::vector<analysis::Interval> busyWith(const std::function<bool(const ActivityKind&)>& has) const;
 };
 
-/// \param parties  a rank or process of several; none: the lowest rank
+/// Several processes one after the other. The evidence, devices and memory of all of them; processes without steps are
+/// left out if others have some.
+/// \param traces  not empty
+AdviceTrace joined(std::vector<AdviceTrace> traces);
+
+/// \param parties  a rank or process of several; none: all of them, so that the mean step is the mean of the ranks
 /// \param cancelled  ends the reading early; the trace then has no walls
 /// \throws Error  no such run, rank or process
-/// Memory: 32 bytes for each activity of the device and 12 for each op.
+/// Reads the events once for each process. Memory: 32 bytes for each activity of the device and 12 for each op.
 AdviceTrace adviceTrace(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
                         const std::function<bool()>& cancelled);
 

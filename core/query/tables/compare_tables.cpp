@@ -443,7 +443,8 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
 }
 
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans)
+                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans,
+                        const PartyQuery& parties)
 {
     Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA), .span = spans[0]},
                           .b = {.file = b.file().string(), .run = chosenRun(b, runB), .span = spans[1]}};
@@ -455,7 +456,7 @@ Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, co
         comparison.memory.push_back(peak);
     const auto [sideA, sideB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
         const ComparedRun& compared = side == 0 ? comparison.a : comparison.b;
-        return tracedGroups(reader, compared.runs, compared.span);
+        return tracedGroups(reader, compared.runs, parties, compared.span);
     });
     compareEvents(comparison, sideA, sideB);
     return comparison;

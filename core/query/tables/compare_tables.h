@@ -98,7 +98,7 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
 /// are used to estimate the deviation between runs.
 /// \param runA, runB  none: the file's only point
 /// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
-/// \param parties     whose step the change is about (stepChange)
+/// \param parties     whose traced steps kernels, ranges and the change are of; empty: of all processes, as a mean
 /// \throws Error  no such run; no run is named and the file has several points; no such rank
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {},
@@ -110,7 +110,8 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
 /// \param runA, runB  as in compare()
 /// \throws Error  as compare()
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans);
+                        std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans,
+                        const PartyQuery& parties = {});
 
 /// Compares the step of one run with those of others; reads samples, but no events. Each file's list of runs is read
 /// once. Not for several threads at once; the baseline's reader must outlive it.

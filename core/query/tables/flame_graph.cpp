@@ -177,6 +177,10 @@ FlameMatches findBoxes(const FlameGraph& graph, std::string_view text)
             ++found.boxes;
             if (!within[entry.parent]) {
                 found.amount += graph.sums.amount[box.node];
+                if (graph.difference) {
+                    found.a += graph.difference->totalA[box.node];
+                    found.b += graph.difference->totalB[box.node];
+                }
                 found.count += graph.sums.count[box.node];
             }
         }
@@ -196,6 +200,13 @@ std::vector<FlameShare> sharesOf(const FlameGraph& graph, CallTree::Node node)
             share.node = at;
         share.amount += ns;
         share.count += count;
+        if (const CallTreeDifference* both = graph.difference.get()) {
+            const bool ends = !graph.isInverted;
+            share.a += (ends ? both->selfA : both->totalA)[at];
+            share.b += (ends ? both->selfB : both->totalB)[at];
+            share.countA += both->countA[at];
+            share.countB += both->countB[at];
+        }
     };
     std::vector<bool> below(tree.entries().size());
     below[node] = true;

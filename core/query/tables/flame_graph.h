@@ -67,7 +67,9 @@ struct FlameMatches {
     std::vector<bool> has; ///< by node
     std::int64_t boxes = 0;
     std::int64_t amount = 0; ///< of the matching boxes; one inside another adds nothing
-    std::int64_t count = 0;  ///< of activities in them
+    std::int64_t a = 0;      ///< the same in each of two runs
+    std::int64_t b = 0;
+    std::int64_t count = 0; ///< of activities in them
 };
 
 /// The boxes with this text in their name or label, in either case. None for an empty text.
@@ -76,8 +78,12 @@ FlameMatches findBoxes(const FlameGraph& graph, std::string_view text);
 /// Equal calls together.
 struct FlameShare {
     CallTree::Node node = CallTree::kRoot; ///< one of them
-    std::int64_t amount = 0;
+    std::int64_t amount = 0;               ///< of two runs the drawn width, which neither of them has
     std::int64_t count = 0;
+    std::int64_t a = 0; ///< amounts and counts in each of two runs; the counts are of all steps
+    std::int64_t b = 0;
+    std::int64_t countA = 0;
+    std::int64_t countB = 0;
 };
 
 /// What took the time of a node: the calls at the ends of its stacks, or of an inverted tree its callers; the most

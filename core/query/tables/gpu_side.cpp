@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <list>
 #include <utility>
 
 namespace tilescope::query {
@@ -122,21 +123,26 @@ void GpuSide::addAllocations()
         side_.allocated[path ? alignedModule(reader_.text(path)) : std::string()] += sum;
 }
 
-void addGpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
-               StepSide& side)
+void addGpuRun(const store::RunReader& reader, RunId run, std::span<const PartyQuery> processes,
+               StepScope scope, StepSide& side)
 {
-    GpuSide gpu(reader, run, parties, scope, side);
-    const auto add = [&gpu](const auto& event) {
-        gpu.add(event);
+    std::list<GpuSide> sides;
+    for (const PartyQuery& process : processes)
+        sides.emplace_back(reader, run, process, scope, side);
+    const auto add = [&sides](const auto& event) {
+        for (GpuSide& each : sides)
+            each.add(event);
         return true;
     };
     if (scope != StepScope::Recording)
         reader.eachRange({.run = run}, add);
-    gpu.endRanges();
+    for (GpuSide& each : sides)
+        each.endRanges();
     reader.eachApiCall({.run = run}, add);
     reader.eachDeviceEvent({.run = run}, add);
     reader.eachAllocEvent({.run = run}, add);
-    gpu.finish();
+    for (GpuSide& each : sides)
+        each.finish();
 }
 
 } // namespace tilescope::query

@@ -9,6 +9,7 @@
 #include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -73,8 +74,8 @@ private:
     std::unordered_map<StringId, double> allocated_; ///< bytes by path
 };
 
-/// Adds all events of the run.
-void addGpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
-               StepSide& side);
+/// Adds all events of the run, those of each process.
+void addGpuRun(const store::RunReader& reader, RunId run, std::span<const PartyQuery> processes,
+               StepScope scope, StepSide& side);
 
 } // namespace tilescope::query

@@ -73,21 +73,26 @@ RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
     const TextOf textOf = textsOf(reader);
     const store::EventWindow window = windowOf(reader, table.run.run, span);
     analysis::RangeTotals sums(textOf);
+    const PartyFilter filter(reader, table.run.run, query.parties);
     GroupKeys modules(Grouping::Module, textOf);
     const std::uint32_t none = modules.numberOf(kUnattributed);
     eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },
                        [&](Range range) {
                            clip(range, window);
-                           sums.add(range);
+                           if (filter.has(range.thread))
+                               sums.add(range);
                        });
     eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); },
                     [&](Op op) {
                         clip(op, window);
-                        sums.add(op);
+                        if (filter.has(op.thread))
+                            sums.add(op);
                     });
     eachInOrder<DeviceEvent>([&](auto&& take) { reader.eachDeviceEvent(window, take); },
                              [&](DeviceEvent event) {
                                  clip(event, window);
+                                 if (!filter.has(event))
+                                     return;
                                  table.hasGpu = true;
                                  sums.add(event);
                                  if (event.step == kNoStep)

@@ -35,7 +35,7 @@ struct RangesTable {
     Nanoseconds gpu{0};          ///< all GPU time of the traced steps
 };
 
-/// Only paths that match the pattern as a whole.
+/// Only paths that match the pattern as a whole, and only what the process of the query did.
 /// \param span  only the parts of ranges, and of the work below them, that are in it
 /// \throws Error  as ops()
 RangesTable ranges(const store::RunReader& reader, const EventQuery& query,

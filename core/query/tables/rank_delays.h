@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,14 @@ struct RankDelays {
     std::vector<RankDelay> forGathers = {}; ///< a stream stands still for an all-gather
 };
 
-/// \param rank  none: the lowest that takes part in each collective
+/// A rank whose waiting counts.
+struct WaitingRank {
+    std::optional<std::int32_t> rank = {}; ///< none: the lowest that takes part in each collective
+    Nanoseconds shift{0};                  ///< added to its times
+};
+
 /// \throws Error  no such run
-RankDelays rankDelays(const store::RunReader& reader, RunId run, std::optional<std::int32_t> rank,
+RankDelays rankDelays(const store::RunReader& reader, RunId run, std::span<const WaitingRank> ranks,
                       const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

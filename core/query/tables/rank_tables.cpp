@@ -483,6 +483,12 @@ std::string RanksTable::sentence() const
     }
 }
 
+bool RanksTable::hasSeveralGroups() const
+{
+    return std::ranges::any_of(
+        collectives, [this](const CollectiveRow& row) { return row.group != collectives.front().group; });
+}
+
 std::optional<analysis::RankStep> RanksTable::meanStep() const
 {
     if (rows.empty())

@@ -102,6 +102,8 @@ struct RanksTable {
     std::string sentence() const;
     /// The mean of `rows`: its wall begins at 0. None without rows.
     std::optional<analysis::RankStep> meanStep() const;
+    /// Whether the collectives belong to several groups, each of which numbers its own.
+    bool hasSeveralGroups() const;
     /// Bus bandwidth as a share of the link, per cent; none if one of them is unknown.
     std::optional<double> linkPercent(const CollectiveRow& row) const;
 };

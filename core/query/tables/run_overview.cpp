@@ -41,7 +41,8 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps, bool isOfS
     std::set<std::string_view> processes;
     for (const StepRow& row : steps)
         processes.insert(row.process);
-    mean.steps = std::int64_t(isOfSpan ? processes.size() : steps.size());
+    mean.processes = std::int64_t(processes.size());
+    mean.steps = isOfSpan ? mean.processes : std::int64_t(steps.size());
     const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
     mean.wall = each(wall);
     mean.gpuBusy = each(sum.gpuBusy);
@@ -83,26 +84,28 @@ private:
 };
 
 std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId run, const MeanStep& step,
-                                        const std::optional<TimeSpan>& span)
+                                        const std::optional<TimeSpan>& span, const PartyQuery& process)
 {
     FamilyShares shares;
     if (step.onGpu)
         for (const KernelRow& row :
-             kernels(reader, {.run = run, .grouping = Grouping::Family, .span = span}).rows)
+             kernels(reader, {.run = run, .grouping = Grouping::Family, .parties = process, .span = span})
+                 .rows)
             shares.add(row.family, row.total, row.instances);
     else
-        for (const KernelRow& row : ops(reader, {.run = run}, span).rows)
+        for (const KernelRow& row : ops(reader, {.run = run, .parties = process}, span).rows)
             shares.add(hueOfOp(row.key), row.total, row.instances);
     return shares.list(step.steps);
 }
 
 /// The time of ranks on a CPU, per step and rank; for a span, per rank.
 double communicationOf(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span,
-                       const std::function<bool()>& cancelled)
+                       const PartyQuery& process, const std::function<bool()>& cancelled)
 {
-    const RanksTable table = ranks(reader, {.run = run, .span = span}, cancelled);
+    const RanksTable table = ranks(reader, {.run = run, .parties = process, .span = span}, cancelled);
     const std::optional<analysis::RankStep> mean = table.meanStep();
-    const double steps = span ? double(table.rows.size()) / double(table.rankCount) : 1;
+    const double ranksOfRows = process.empty() ? double(table.rankCount) : 1;
+    const double steps = span ? double(table.rows.size()) / ranksOfRows : 1;
     return mean ? steps * double(mean->exposedCommunication.count()) : 0;
 }
 
@@ -179,6 +182,7 @@ void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run
     overview.losses = losses(reader, run);
     overview.environment = environment(reader, run);
     overview.parties = reader.parties(run);
+    overview.processWords = query::processWords(processChoices(overview.parties), overview.process);
     overview.drift = driftOf(reader.samples(run));
 }
 
@@ -189,21 +193,27 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (cancelled())
         return;
     const std::optional<TimeSpan>& span = overview.span;
+    const PartyQuery& process = overview.process;
     if (!span)
         overview.utilisation = utilisationOf(reader, overview.run);
-    overview.step = meanStepOf(steps(reader, {.run = run}, span).rows, span.has_value());
+    overview.step = meanStepOf(steps(reader, {.run = run, .parties = process}, span).rows, span.has_value());
     if (overview.step && !cancelled()) {
-        overview.families = familySharesOf(reader, run, *overview.step, span);
+        overview.families = familySharesOf(reader, run, *overview.step, span, process);
         if (!overview.step->onGpu && overview.parties.processes.size() > 1)
-            overview.step->communication = communicationOf(reader, run, span, cancelled);
-        const std::optional<store::RunTotals> totals = span ? std::nullopt : reader.totals(run);
-        overview.ranges =
-            totals ? rangesOf(reader, *totals, overview.run) : ranges(reader, {.run = run}, span);
+            overview.step->communication = communicationOf(reader, run, span, process, cancelled);
+        const std::optional<store::RunTotals> totals =
+            span || !process.empty() ? std::nullopt : reader.totals(run);
+        overview.ranges = totals ? rangesOf(reader, *totals, overview.run)
+                                 : ranges(reader, {.run = run, .parties = process}, span);
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
-        overview.live = memoryAtPeak(reader, run, cancelled, span);
-        overview.peakPhase =
-            phaseAt(reader, run, overview.live->history->origin + Nanoseconds(overview.live->at));
+        LiveMemoryTable live = memoryAtPeak(reader, run, cancelled, span, process);
+        if (live.history) {
+            overview.peakPhase = phaseAt(reader, run, live.history->origin + Nanoseconds(live.at));
+            if (!overview.processWords.empty())
+                overview.peakDevice = deviceTitle({overview.parties, {}}, live.history->device);
+            overview.live = std::move(live);
+        }
     }
     overview.isWhole = !cancelled();
 }
@@ -218,17 +228,17 @@ std::string_view RunOverview::fact(std::string_view key) const
     return {};
 }
 
-RunOverview runBasics(const store::RunReader& reader, RunId run)
+RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuery& process)
 {
-    RunOverview overview;
+    RunOverview overview{.process = process};
     reader.atOnce([&] { readBasics(overview, reader, run); });
     return overview;
 }
 
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
-                        const std::optional<TimeSpan>& span)
+                        const std::optional<TimeSpan>& span, const PartyQuery& process)
 {
-    RunOverview overview{.span = span};
+    RunOverview overview{.span = span, .process = process};
     reader.atOnce([&] { read(overview, reader, run, cancelled); });
     return overview;
 }

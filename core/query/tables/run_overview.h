@@ -18,8 +18,9 @@ namespace tilescope::query {
 /// Where the wall of a mean traced step went, in nanoseconds. Of a span: where its parts of steps went in a mean
 /// process.
 struct MeanStep {
-    std::int64_t steps = 0; ///< what sums are divided by; of a span the processes
-    bool onGpu = false;     ///< false: there are only the wall and `communication`
+    std::int64_t steps = 0; ///< what sums are divided by, those of each process; of a span the processes
+    std::int64_t processes = 1;
+    bool onGpu = false; ///< false: there are only the wall and `communication`
     double wall = 0;
     double gpuBusy = 0;
     double launching = 0;
@@ -57,12 +58,15 @@ struct Utilisation {
 struct RunOverview {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};      ///< what events of are counted; none: the traced steps
+    PartyQuery process = {};                ///< whose events are counted; empty: those of all, as a mean
+    std::string processWords = {};          ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
     std::optional<MeanStep> step = {};      ///< none without traced steps (in the span)
     std::vector<FamilyShare> families = {}; ///< costliest first
     RangesTable ranges = {};
     std::optional<LiveMemoryTable> live =
-        {};                     ///< at the peak (within the span); none without allocation events
-    std::string peakPhase = {}; ///< backward, …; empty if the peak is in no traced phase
+        {};                      ///< at the peak (within the span); none without allocation events
+    std::string peakPhase = {};  ///< backward, …; empty if the peak is in no traced phase
+    std::string peakDevice = {}; ///< "rank 1 GPU 1"; empty in a run of one process
     LossesTable losses = {};
     EnvironmentTable environment = {};
     RunParties parties = {}; ///< of several processes, or of an imported run
@@ -79,12 +83,14 @@ struct RunOverview {
 
 /// The part of it that needs no event: some milliseconds, whatever was traced.
 /// \throws Error  no such run
-RunOverview runBasics(const store::RunReader& reader, RunId run);
+RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuery& process = {});
 
 /// Reads the overview of a run; if cancelled, returns early with the data so far.
 /// \param span  limits steps, families, ranges and the peak to it; what is about timed steps stays that of the run
-/// \throws Error  no such run
+/// \param process  limits steps, families, ranges and the peak to one of several processes; empty: the mean over all,
+///                 and the highest peak
+/// \throws Error  no such run or process
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
-                        const std::optional<TimeSpan>& span = {});
+                        const std::optional<TimeSpan>& span = {}, const PartyQuery& process = {});
 
 } // namespace tilescope::query

@@ -326,11 +326,12 @@ CallTimes callsBy(AlignedBy by, const AlignedSide& side, const PartyQuery& parti
 {
     CallTimes times;
     for (const RunId run : side.runs)
-        addCalls(callTree(side.reader, {.run = run, .parties = comparedProcess(side.reader, run, parties)},
-                          {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
-                                                                  : CallTreeScope::Steps})
-                     .tree,
-                 by, times);
+        for (const PartyQuery& process : comparedProcesses(side.reader, run, parties))
+            addCalls(callTree(side.reader, {.run = run, .parties = process},
+                              {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
+                                                                      : CallTreeScope::Steps})
+                         .tree,
+                     by, times);
     for (auto& [call, ns] : times)
         ns /= static_cast<double>(side.side.steps);
     return times;

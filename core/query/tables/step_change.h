@@ -56,7 +56,7 @@ struct ChangePart {
 struct StepChange {
     bool onGpu = false;      ///< otherwise parts are the self time of ops
     bool isWhole = false;    ///< a "step" is the whole recording
-    std::int64_t stepsA = 0; ///< traced steps
+    std::int64_t stepsA = 0; ///< traced steps; those of each process count
     std::int64_t stepsB = 0;
     double wallA = 0; ///< of the mean traced step, ns
     double wallB = 0;
@@ -65,14 +65,15 @@ struct StepChange {
     bool isOfTimedSteps = false;
     AlignedBy alignedBy = AlignedBy::Modules;
     double aligned = 0; ///< share of the time of compute kernels of both sides whose counterpart was found
-    std::string process = {}; ///< "rank 0": the process that the parts are about; empty if there is one
+    std::string process =
+        {}; ///< "rank 0", "mean of 2 ranks": what the parts are about; empty if there is one process
     std::vector<ChangePart> parts = {}; ///< the largest change first; none is 0
     /// Bytes by which B allocates more in a step, by module; only if both sides recorded allocations.
     std::map<std::string, std::int64_t> allocated = {};
 };
 
 /// \param deltaNs  change of the timed steps, if it was measured
-/// \param parties  which process of a run of several; empty: that of the lowest rank
+/// \param parties  which process of a run of several; empty: the mean of all
 /// \return         none if a side has no events, or only one has a GPU
 std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
                                      const store::RunReader& b, std::span<const RunId> runsB,

@@ -4,13 +4,14 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/range_totals.h"
 #include "core/query/runs/selection.h"
+#include "core/query/tables/traced_steps.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace tilescope::query {
 
-StepGroups::Step& StepGroups::stepAt(std::int32_t number)
+StepGroups::Step& StepGroups::stepAt(const StepOf& number)
 {
     if (step_ && number == number_)
         return *step_;
@@ -70,9 +71,9 @@ std::uint32_t StepGroups::pathNamed(std::string_view text)
 
 void StepGroups::add(const Range& range)
 {
-    if (range.step == kNoStep)
+    if (range.step == kNoStep || !filter_.has(range.thread))
         return;
-    Step& step = stepAt(range.step);
+    Step& step = stepAt({filter_.parties().of(range.thread), range.step});
     step.hasRanges = true;
     step.cover(range.start, range.end);
     const std::uint32_t path = pathOf(range.path);
@@ -84,9 +85,9 @@ void StepGroups::add(const Range& range)
 
 void StepGroups::add(const Op& op)
 {
-    if (op.step == kNoStep)
+    if (op.step == kNoStep || !filter_.has(op.thread))
         return;
-    Step& step = stepAt(op.step);
+    Step& step = stepAt({filter_.parties().of(op.thread), op.step});
     step.cover(op.start, op.end);
     const std::uint32_t path = pathOf(op.path);
     if (path == kNone)
@@ -97,9 +98,9 @@ void StepGroups::add(const Op& op)
 
 void StepGroups::add(const DeviceEvent& event)
 {
-    if (event.step == kNoStep)
+    if (event.step == kNoStep || !filter_.has(event))
         return;
-    Step& step = stepAt(event.step);
+    Step& step = stepAt({filter_.parties().of(event.device, event.stream), event.step});
     step.cover(event.start, event.end);
     step.hasDevice = true;
     step.isInOrder = step.isInOrder && event.start >= step.lastStart;
@@ -170,12 +171,17 @@ RunGroups StepGroups::take()
             .ranges = ranges.take()};
 }
 
-void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges)
+void StepGroups::addRanges(const StepOf& number, const Step& step, GroupSums& ranges)
 {
     if (!step.isInOrder || !step.hasDevice) {
-        const store::EventWindow window{.run = run_, .from = step.from, .to = step.to, .step = number};
-        for (const analysis::RangeTotal& total : analysis::rangeTotals(
-                 reader_.ranges(window), reader_.ops(window), reader_.deviceEvents(window), textsOf(reader_)))
+        const store::EventWindow window{.run = run_, .from = step.from, .to = step.to, .step = number.number};
+        const TracedStep events = stepOf(filter_.parties(), number.process,
+                                         {.step = number.number,
+                                          .ranges = reader_.ranges(window),
+                                          .ops = reader_.ops(window),
+                                          .device = reader_.deviceEvents(window)});
+        for (const analysis::RangeTotal& total :
+             analysis::rangeTotals(events.ranges, events.ops, events.device, textsOf(reader_)))
             ranges.add(total.path, total.gpu ? *total.gpu : total.wall.value_or(Nanoseconds{0}),
                        total.instances);
         return;

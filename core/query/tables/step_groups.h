@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/runs/party_filter.h"
 #include "core/query/tables/group_sums.h"
 #include "core/store/run_reader.h"
 
@@ -14,7 +15,8 @@
 
 namespace tilescope::query {
 
-/// Sums the kernels, families and ranges of each traced step of a run with a GPU, event by event.
+/// Sums the kernels, families and ranges of each traced step of a run with a GPU, event by event. Each process has
+/// steps of its own.
 ///
 /// Ranges come first, then ops, then device events, each kind nearly in start order. Memory grows with the number of
 /// distinct kernels and paths of each step. Only steps whose events do not arrive in order, or that have none of a device,
@@ -22,7 +24,11 @@ namespace tilescope::query {
 class StepGroups {
 public:
     /// \param reader  must outlive this object
-    StepGroups(const store::RunReader& reader, RunId run) : reader_(reader), run_(run) {}
+    /// \param parties  only the steps of this process; empty: of all
+    StepGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties)
+        : reader_(reader), run_(run), filter_(reader, run, parties)
+    {
+    }
 
     void add(const Range& range);
     void add(const Op& op);
@@ -107,25 +113,33 @@ private:
     };
     static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-    Step& stepAt(std::int32_t number);
+    /// The number of a step of a process.
+    struct StepOf {
+        ProcessIndex process = {};
+        std::int32_t number = kNoStep;
+        auto operator<=>(const StepOf&) const = default;
+    };
+
+    Step& stepAt(const StepOf& number);
     void useDevice(DeviceIndex device);
     PathSum& sumOf(std::uint32_t path);
     std::uint32_t pathOf(StringId id);
     std::uint32_t pathNamed(std::string_view text);
     void addKernel(const DeviceEvent& event);
     std::string_view familyOf(StringId name);
-    void addRanges(std::int32_t number, const Step& step, GroupSums& ranges);
+    void addRanges(const StepOf& number, const Step& step, GroupSums& ranges);
 
     const store::RunReader& reader_;
     const RunId run_;
-    std::map<std::int32_t, Step> steps_;
+    const PartyFilter filter_;
+    std::map<StepOf, Step> steps_;
     std::vector<Path> paths_;
     std::unordered_map<StringId, std::uint32_t> pathsById_;
     std::map<std::string, std::uint32_t, std::less<>> pathsByText_;
     std::unordered_map<StringId, Kernel> kernels_;
     std::vector<Total> totals_; ///< by number of path; empty but while a step is summed up
     // Of the last event: the next is likely to have the same.
-    std::int32_t number_ = kNoStep;
+    StepOf number_;
     Step* step_ = nullptr;
     DeviceIndex device_{};
     std::vector<PathSum>* sums_ = nullptr; ///< of the step and device

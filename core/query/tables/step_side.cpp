@@ -224,20 +224,24 @@ std::string withoutNumbers(std::string_view component)
 
 } // namespace
 
-PartyQuery comparedProcess(const store::RunReader& reader, RunId run, const PartyQuery& asked)
+std::vector<PartyQuery> comparedProcesses(const store::RunReader& reader, RunId run, const PartyQuery& asked)
 {
-    if (!asked.empty())
-        return asked;
-    const std::vector<PartyChoice> choices = partyChoices({reader.parties(run), {}});
-    return choices.empty() || choices.front().device ? PartyQuery{} : choices.front().query;
+    std::vector<PartyQuery> processes;
+    if (asked.empty())
+        for (const PartyChoice& choice : processChoices(reader.parties(run)))
+            processes.push_back(choice.query);
+    if (processes.empty())
+        processes.push_back(asked);
+    return processes;
 }
 
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
                   StepScope scope)
 {
-    return stepSide(reader, runs, parties, [&](RunId run, const PartyQuery& process, StepSide& side) {
-        addGpuRun(reader, run, process, scope, side);
-    });
+    return stepSide(reader, runs, parties,
+                    [&](RunId run, std::span<const PartyQuery> processes, StepSide& side) {
+                        addGpuRun(reader, run, processes, scope, side);
+                    });
 }
 
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
@@ -246,16 +250,15 @@ StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, c
     StepSide side;
     reader.atOnce([&] {
         for (const RunId run : runs) {
-            const PartyQuery process = comparedProcess(reader, run, parties);
+            const std::vector<PartyQuery> processes = comparedProcesses(reader, run, parties);
             if (reader.counts(run).deviceEvents > 0) {
                 side.onGpu = true;
-                addGpu(run, process, side);
+                addGpu(run, processes, side);
             } else {
-                CpuRun(reader, run, process, side).add();
+                for (const PartyQuery& process : processes)
+                    CpuRun(reader, run, process, side).add();
             }
-            for (const PartyChoice& choice : partyChoices({reader.parties(run), {}}))
-                if (choice.query == process)
-                    side.process = choice.title;
+            side.process = processWords(processChoices(reader.parties(run)), parties);
         }
     });
     if (side.steps > 0)
@@ -269,13 +272,13 @@ std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::sp
     SequenceSum sum;
     reader.atOnce([&] {
         for (const RunId run : runs) {
-            const PartyFilter filter(reader, run, comparedProcess(reader, run, parties));
+            const PartyFilter filter(reader, run, parties);
             DeviceWorks works(reader, run);
-            std::map<std::int32_t, std::vector<LaunchedKernel>> kernels;
+            std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<LaunchedKernel>> kernels;
             reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
                 const std::int32_t step = countedStep(event.step, scope);
                 if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute)
-                    kernels[step].push_back(
+                    kernels[{filter.parties().of(event.device, event.stream), step}].push_back(
                         {event.launched, event.start, event.name, event.path, event.end - event.start});
                 return true;
             });

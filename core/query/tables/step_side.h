@@ -38,7 +38,7 @@ struct IdleTimes {
 /// add up to `wall`; on a CPU `calls`, `communication` and `outsideOps`.
 struct StepSide {
     bool onGpu = false;
-    std::int64_t steps = 0; ///< all of them; 1 for a whole recording
+    std::int64_t steps = 0; ///< all of them, those of each process; 1 for the whole recording of a process
     double wall = 0;
     CallTimes calls;         ///< compute kernels by module; without a GPU the self time of ops
     CallTimes communication; ///< the exposed part: without a compute kernel; on a CPU without an op
@@ -48,7 +48,7 @@ struct StepSide {
         0; ///< time in which a compute kernel runs: less than the sum of `calls` where they overlap
     double outsideOps = 0;                   ///< on a CPU
     std::map<std::string, double> allocated; ///< bytes that a step allocates, by module; empty: not recorded
-    std::string process;                     ///< "rank 0"; empty if the run has one process
+    std::string process; ///< "rank 0", "mean of 2 ranks"; empty if the run has one process
 };
 
 /// Which part of a run is a step.
@@ -57,12 +57,12 @@ enum class StepScope : std::uint8_t {
     Recording ///< the whole recording counts as one step
 };
 
-/// \param parties  which process; empty: that of the lowest rank
+/// \param parties  which process; empty: all of them, so that the mean step is the mean of the ranks
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
                   StepScope scope);
 /// The same of the traced steps, for a caller that reads the events of runs with a GPU for other purposes as well.
-/// \param addGpu  adds all events of such a run, those of one process, to the side
-using AddGpuRun = std::function<void(RunId run, const PartyQuery& process, StepSide& side)>;
+/// \param addGpu  adds all events of such a run to the side, those of each of these processes
+using AddGpuRun = std::function<void(RunId run, std::span<const PartyQuery> processes, StepSide& side)>;
 StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
                   const AddGpuRun& addGpu);
 
@@ -79,8 +79,8 @@ struct PlacedKernel {
 std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::span<const RunId> runs,
                                          const PartyQuery& parties, StepScope scope, std::int64_t steps);
 
-/// The process that is compared: the requested one, otherwise that of the lowest rank.
-PartyQuery comparedProcess(const store::RunReader& reader, RunId run, const PartyQuery& asked);
+/// The processes that are compared: the requested one, otherwise all. Never empty.
+std::vector<PartyQuery> comparedProcesses(const store::RunReader& reader, RunId run, const PartyQuery& asked);
 
 /// `forward/layers.*/attention` of `step/forward/layers.3/attention`: numbers of layers and instances are replaced,
 /// so that equal modules have one path, and wrappers such as DistributedDataParallel and torch.compile's are left

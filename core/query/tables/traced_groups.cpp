@@ -11,6 +11,7 @@
 #include "core/query/timeline/hue.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -42,17 +43,14 @@ private:
 /// The totals of the traced steps of one run, of which only one is in memory at a time; or of a span of it.
 class RunSums {
 public:
-    RunSums(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span)
-        : reader_(reader), onGpu_(reader.counts(run).deviceEvents > 0)
+    RunSums(const store::RunReader& reader, RunId run, const PartyQuery& parties,
+            const std::optional<TimeSpan>& span)
+        : reader_(reader), onGpu_(reader.counts(run).deviceEvents > 0), filter_(reader, run, parties)
     {
-        if (!span) {
-            steps_ = eachTracedStep(reader, run, [this](const TracedStep& step) { add(step); });
-            return;
-        }
-        const TracedStep part = eventsWithin(reader, run, *span);
-        steps_ = part.ops.empty() && part.device.empty() && part.ranges.empty() ? 0 : 1;
-        if (steps_ > 0)
-            add(part);
+        if (span)
+            addOfEach(eventsWithin(reader, run, *span));
+        else
+            eachTracedStep(reader, run, [this](const TracedStep& step) { addOfEach(step); });
     }
 
     RunGroups take()
@@ -66,8 +64,27 @@ public:
     }
 
 private:
+    /// Adds what each process did in a step as a step of its own.
+    void addOfEach(const TracedStep& step)
+    {
+        std::set<ProcessIndex> processes;
+        const auto note = [&](const auto& events) {
+            for (const auto& event : events)
+                if (filter_.has(event.thread))
+                    processes.insert(filter_.parties().of(event.thread));
+        };
+        note(step.ranges);
+        note(step.ops);
+        for (const DeviceEvent& event : step.device)
+            if (filter_.has(event))
+                processes.insert(filter_.parties().of(event.device, event.stream));
+        for (const ProcessIndex process : processes)
+            add(stepOf(filter_.parties(), process, step));
+    }
+
     void add(const TracedStep& step)
     {
+        ++steps_;
         for (GroupSums* sums : {&familySums_, &kernelSums_, &opSums_, &opFamilySums_, &rangeSums_})
             sums->beginStep();
         StepSums ofKernels;
@@ -112,6 +129,7 @@ private:
 
     const store::RunReader& reader_;
     const bool onGpu_;
+    const PartyFilter filter_;
     std::size_t steps_ = 0;
     GroupSums familySums_;
     GroupSums kernelSums_;
@@ -157,11 +175,12 @@ private:
 
 } // namespace
 
-RunGroups runGroups(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span)
+RunGroups runGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties,
+                    const std::optional<TimeSpan>& span)
 {
     if (span || reader.counts(run).deviceEvents == 0)
-        return RunSums(reader, run, span).take();
-    StepGroups groups(reader, run);
+        return RunSums(reader, run, parties, span).take();
+    StepGroups groups(reader, run, parties);
     const auto add = [&groups](const auto& event) {
         groups.add(event);
         return true;
@@ -202,12 +221,12 @@ TracedGroups joined(std::span<RunGroups> runs)
 }
 
 TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
-                          const std::optional<TimeSpan>& span)
+                          const PartyQuery& parties, const std::optional<TimeSpan>& span)
 {
     std::vector<RunGroups> groups;
     groups.reserve(runs.size());
     for (const RunId run : runs)
-        groups.push_back(runGroups(reader, run, span));
+        groups.push_back(runGroups(reader, run, parties, span));
     return joined(groups);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/comparison.h"
+#include "core/query/runs/party_filter.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/tables/group_sums.h"
 #include "core/store/run_reader.h"
@@ -22,13 +23,16 @@ struct TracedGroups {
 
 /// Of one run. Reads each event once, where the run has a GPU and no span is given.
 /// \param span  counts what happens in it instead, in steps or not, as one step
-RunGroups runGroups(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span = {});
+/// \param parties  only the steps of this process; empty: of all, each of which has steps of its own
+RunGroups runGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties = {},
+                    const std::optional<TimeSpan>& span = {});
 /// Of the runs of a side. Runs without traced steps are left out.
 TracedGroups joined(std::span<RunGroups> runs);
 
 /// Reads the events of the traced steps, one run after the other.
 /// \param span  counts what happens in it instead, in steps or not, as one step
+/// \param parties  as in runGroups()
 TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
-                          const std::optional<TimeSpan>& span = {});
+                          const PartyQuery& parties = {}, const std::optional<TimeSpan>& span = {});
 
 } // namespace tilescope::query

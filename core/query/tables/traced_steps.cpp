@@ -50,6 +50,19 @@ std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
     return count;
 }
 
+TracedStep stepOf(const PartyIndex& parties, ProcessIndex process, TracedStep step)
+{
+    if (!parties.hasSeveral())
+        return step;
+    const auto isOfOther = [&](const auto& event) { return parties.of(event.thread) != process; };
+    std::erase_if(step.ranges, isOfOther);
+    std::erase_if(step.ops, isOfOther);
+    std::erase_if(step.device, [&](const DeviceEvent& event) {
+        return parties.of(event.device, event.stream) != process;
+    });
+    return step;
+}
+
 TracedStep eventsWithin(const store::RunReader& reader, RunId run, const TimeSpan& span)
 {
     const store::EventWindow window = windowOf(reader, run, span);

@@ -125,13 +125,40 @@ TEST(Arguments, DistinguishValuesThatBeginWithADashFromOptions)
     EXPECT_EQ(parse({"--causal", "-o", "a"}).causal, "true");
 }
 
+TEST(Arguments, LeadFromJsonToTheOptionOfTheFormat)
+{
+    EXPECT_EQ(refusal({"--json"}), "--json: unknown option; write --format json");
+    EXPECT_EQ(refusal({"--csv"}), "--csv: unknown option; write --format csv");
+}
+
+TEST(Arguments, WrapTheHelpOfOptions)
+{
+    std::string value;
+    Arguments arguments("demo FILE", "Does nothing.", "tilescope demo a.yaml");
+    arguments.option("--long", value, std::string(40, 'a') + " " + std::string(40, 'b') + " last");
+    std::ostringstream out;
+    setenv("COLUMNS", "60", 1);
+    EXPECT_FALSE(arguments.parse({"--help"}, out));
+    unsetenv("COLUMNS");
+    std::istringstream lines(out.str());
+    std::vector<std::size_t> begins; // of the description's lines
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), 70U) << line;
+        if (line.find("aaaa") != std::string::npos || line.find("bbbb") != std::string::npos)
+            begins.push_back(
+                line.find_first_of("ab", line.find("aaaa") == std::string::npos ? 0 : line.find("aaaa")));
+    }
+    ASSERT_EQ(begins.size(), 2U) << out.str();
+    EXPECT_EQ(begins[0], begins[1]) << out.str();
+}
+
 TEST(Arguments, PrintHelpWithAnExampleAndStop)
 {
     ::testing::internal::CaptureStdout();
     EXPECT_FALSE(parse({"--help", "--nonsense"}).goOn);
     const std::string help = ::testing::internal::GetCapturedStdout();
     EXPECT_THAT(help, HasSubstr("usage: tilescope demo FILE [options]"));
-    EXPECT_THAT(help, HasSubstr("-o, --output VALUE  where to"));
+    EXPECT_THAT(help, ::testing::ContainsRegex("-o, --output VALUE +where to"));
     EXPECT_THAT(help, HasSubstr("--format text|json"));
     EXPECT_THAT(help, HasSubstr("example: tilescope demo a.yaml"));
 }

@@ -155,8 +155,6 @@ TEST_F(BadArguments, OfOptionsAreRefusedInOneSentence)
         {"report", "a.tscope", "-o", "out", "--format", "docx"},
         {"report", "a.tscope", "-o", "out", "--study", "none"},
         {"export", "a.tscope"},
-        {"export", "a.tscope", "--snapshot", "-"},
-        {"export", "a.tscope", "--kineto", "-"},
         {"export", "a.tscope", "--arrow", "-"},
         {"export", "a.tscope", "--kineto", "x.json", "--perfetto", "x.pftrace"},
         {"export", "a.tscope", "--run", "x", "--kineto", "x.json"},

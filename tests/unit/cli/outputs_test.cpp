@@ -212,6 +212,76 @@ TEST_F(Outputs, NeverReplaceARecordingByAnotherKindOfFile)
     }
 }
 
+TEST_F(Outputs, ReplaceOnlyFilesOfTheirOwnKind)
+{
+    const Words exports[] = {{"export", "mem.tscope", "--snapshot", "@"},
+                             {"export", "mem.tscope", "--perfetto", "@"},
+                             {"export", "mem.tscope", "--kineto", "@"},
+                             {"share", "mem.tscope", "-o", "@"}};
+    const std::string program = "import torch\nprint(torch.__version__)\n";
+    const std::string trace = R"({"schemaVersion": 1, "traceEvents": []})";
+    for (const Words& words : exports) {
+        SCOPED_TRACE(textOf(words));
+        ASSERT_EQ(tilescope(with(words, "first")).code, 0);
+        EXPECT_EQ(tilescope(with(words, "first")).code, 0) << "of its own kind";
+        const std::string contents = contentsOf(folder / "first");
+        for (const auto& [name, text] : {std::pair("train.py", program), std::pair("t.json", trace)}) {
+            if (words[2] == "--kineto" && text == trace)
+                continue;
+            write(name, text);
+            const ProgramResult refused = tilescope(with(words, name));
+            EXPECT_EQ(refused.code, 2);
+            EXPECT_TRUE(isOneSentence(refused.err)) << refused.err;
+            EXPECT_THAT(refused.err, HasSubstr(std::string(name) + ": holds something else"));
+            EXPECT_EQ(contentsOf(folder / name), text);
+            Words forced = with(words, name);
+            forced.emplace_back("--force");
+            EXPECT_EQ(tilescope(forced).code, 0);
+            EXPECT_NE(contentsOf(folder / name), text) << contents.size();
+        }
+        fs::remove(folder / "first");
+    }
+    write("empty", "");
+    EXPECT_EQ(tilescope({"share", "mem.tscope", "-o", "empty"}).code, 0);
+}
+
+TEST_F(Outputs, ExportsMayGoToStandardOutput)
+{
+    ASSERT_EQ(tilescope({"export", "mem.tscope", "--kineto", "t.json"}).code, 0);
+    const ProgramResult piped = tilescope({"export", "mem.tscope", "--kineto", "-"});
+    EXPECT_EQ(piped.code, 0) << piped.err;
+    EXPECT_EQ(piped.out.substr(0, piped.out.rfind('"', piped.out.rfind('"') - 1)),
+              contentsOf(folder / "t.json").substr(0, piped.out.rfind('"', piped.out.rfind('"') - 1)))
+        << "nothing but the trace, which names itself at its end";
+    EXPECT_THAT(piped.err, HasSubstr("-> standard output"));
+    EXPECT_THAT(tilescope({"export", "mem.tscope", "--kineto", "-", "-q"}).err, IsEmpty());
+    const ProgramResult folderOfFiles = tilescope({"export", "mem.tscope", "--arrow", "-"});
+    EXPECT_EQ(folderOfFiles.code, 2);
+    EXPECT_THAT(folderOfFiles.err, HasSubstr("cannot be written to standard output"));
+    EXPECT_THAT(folderOfFiles.out, IsEmpty());
+}
+
+TEST_F(Outputs, QuietCommandsPrintOnlyTheirResult)
+{
+    EXPECT_THAT(tilescope({"share", "mem.tscope", "-o", "page.html", "-q"}).out, IsEmpty());
+    EXPECT_TRUE(fs::exists(folder / "page.html"));
+    const ProgramResult swept = tilescope({"--batch", "sweep.yaml", "-o", "quiet.tscope", "-q"});
+    EXPECT_EQ(swept.code, 0);
+    EXPECT_THAT(swept.out + swept.err, IsEmpty());
+    EXPECT_EQ(store::RunReader(folder / "quiet.tscope").runs().size(), 4U);
+    EXPECT_THAT(tilescope({"show", "a.tscope", "-q"}).out, HasSubstr("seq_len"));
+}
+
+TEST_F(Outputs, ColoursAreChosen)
+{
+    const auto hasColour = [](const std::string& text) { return text.find('\x1b') != std::string::npos; };
+    EXPECT_FALSE(hasColour(tilescope({"show", "a.tscope"}).out)) << "it goes to a pipe";
+    EXPECT_TRUE(hasColour(tilescope({"show", "a.tscope", "--color", "always"}).out));
+    EXPECT_FALSE(hasColour(tilescope({"show", "a.tscope", "--color", "never"}).out));
+    EXPECT_EQ(tilescope({"show", "a.tscope", "--color", "red"}).code, 2);
+    EXPECT_THAT(tilescope({"show", "a.tscope", "--json"}).err, HasSubstr("write --format json"));
+}
+
 TEST_F(Outputs, AreNotInputs)
 {
     fs::create_hard_link(folder / "mem.tscope", folder / "hard.tscope");

@@ -13,9 +13,12 @@ RunCounts countsOf(std::initializer_list<RunStatus> statuses)
     return counts;
 }
 
-TEST(RunCounts, CountsErrorsCancelledAndInterruptedRunsAsFailed)
+TEST(RunCounts, CountsErrorsAndInterruptedRunsAsFailedAndCancelledOnesApart)
 {
-    EXPECT_EQ(countsOf({RunStatus::Error, RunStatus::Cancelled, RunStatus::Interrupted}).failed, 3U);
+    const RunCounts counts = countsOf({RunStatus::Error, RunStatus::Cancelled, RunStatus::Interrupted});
+    EXPECT_EQ(counts.failed, 2U);
+    EXPECT_EQ(counts.cancelled, 1U);
+    EXPECT_EQ(counts.text(), "0 of 3 ok, 2 failed, 1 cancelled");
     EXPECT_EQ(countsOf({RunStatus::Oom, RunStatus::Skipped, RunStatus::Running, RunStatus::Ok}).failed, 0U);
 }
 

@@ -404,11 +404,18 @@ TEST_F(AdviceTables, WithoutStepsTheRecordingIsOne)
     EXPECT_EQ(whyNot(table, AdviceRule::DataLoading), "no host events were recorded");
 }
 
-TEST_F(AdviceTables, FindingsAreOfTheLowestRankUnlessAnotherIsAskedFor)
+/// At stake by the rule, 0 without a finding.
+Nanoseconds of(const AdviceTable& table, AdviceRule rule)
+{
+    const auto found = std::ranges::find(table.rows, rule, &Advice::rule);
+    return found == table.rows.end() ? 0_ns : found->atStake;
+}
+
+TEST_F(AdviceTables, FindingsAreOfTheMeanOfAllRanksUnlessOneIsAskedFor)
 {
     testing::writeFakeRanks(file_, {});
     const store::RunReader reader(file_);
-    const AdviceTable first = advice(reader, {});
+    const AdviceTable first = advice(reader, {}, {.rank = 0});
     EXPECT_EQ(first.rank, 0);
     EXPECT_EQ(first.process, "rank 0");
     EXPECT_EQ(first.steps, 8);
@@ -419,6 +426,14 @@ TEST_F(AdviceTables, FindingsAreOfTheLowestRankUnlessAnotherIsAskedFor)
     // rank 0 waits for rank 1 in the all-reduce of layers.1.
     EXPECT_GT(only(first, AdviceRule::ExposedCommunication).atStake,
               only(second, AdviceRule::ExposedCommunication).atStake);
+    const AdviceTable mean = advice(reader, {});
+    EXPECT_FALSE(mean.rank);
+    EXPECT_EQ(mean.process, "mean of 2 ranks");
+    EXPECT_EQ(mean.steps, 16);
+    EXPECT_EQ(mean.wall, first.wall + second.wall);
+    for (const Advice& finding : mean.rows)
+        EXPECT_EQ(finding.atStake, of(first, finding.rule) + of(second, finding.rule))
+            << wordOf(finding.rule);
     EXPECT_THROW(advice(reader, {}, {.rank = 9}), Error);
 }
 

@@ -197,13 +197,13 @@ std::filesystem::path writeRanks(const std::filesystem::path& file, std::int64_t
     return file;
 }
 
-TEST_F(StepChanges, OfRanksOnACpuAreThoseOfOneRank)
+TEST_F(StepChanges, OfRanksAreThoseOfOneOrOfTheirMean)
 {
     const testing::TemporaryFolder folder;
     const store::RunReader left(writeRanks(folder / "left.tscope", 250));
     const store::RunReader right(writeRanks(folder / "right.tscope", 280));
     const std::vector<RunId> run{RunId{1}};
-    const StepChange lowest = stepChange(left, run, right, run, {}).value();
+    const StepChange lowest = stepChange(left, run, right, run, {}, {.rank = 0}).value();
     EXPECT_EQ(lowest.process, "rank 0");
     EXPECT_EQ(lowest.delta, 0);
     EXPECT_THAT(linesOf(lowest),
@@ -212,6 +212,12 @@ TEST_F(StepChanges, OfRanksOnACpuAreThoseOfOneRank)
     EXPECT_EQ(other.process, "rank 1");
     EXPECT_THAT(linesOf(other), ::testing::Contains("slower  aten::mm 30"));
     EXPECT_EQ(sumOf(other), other.delta);
+    const StepChange mean = stepChange(left, run, right, run, {}).value();
+    EXPECT_EQ(mean.process, "mean of 2 ranks");
+    EXPECT_EQ(2 * mean.delta, lowest.delta + other.delta);
+    EXPECT_EQ(mean.stepsA, lowest.stepsA + other.stepsA);
+    EXPECT_EQ(sumOf(mean), mean.delta);
+    EXPECT_THAT(linesOf(mean), ::testing::Contains("slower  aten::mm 15"));
 }
 
 TEST_F(StepChanges, TheOverviewOfRanksOnACpuHasTheirCommunication)

@@ -121,7 +121,7 @@ TEST_F(TracedGroupsOf, AGpuDoNotDependOnTheOrderOfEvents)
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     std::ranges::shuffle(device, random);
-    StepGroups groups(reader, kOnlyRun);
+    StepGroups groups(reader, kOnlyRun, {});
     for (const Range& range : reader.ranges({.run = kOnlyRun}))
         groups.add(range);
     for (const Op& op : reader.ops({.run = kOnlyRun}))

@@ -96,16 +96,15 @@ TEST(PointGrid, ShadesTimesByTheirLogarithmAndNamesTheRest)
     progress.take(session::Event(session::PointEvent{4, 5, 5, "{}"}));
     progress.take(session::Event(session::StateEvent{5, "measure"}));
     progress.take(session::Event(session::SampleEvent{5, 4, 1'000'000}));
-    const GridCells cells = cellsOf(*plan->grid, progress);
-    EXPECT_EQ(cells.unit, "ms");
-    EXPECT_EQ(cells.cells[0].text, "1.00");
-    EXPECT_EQ(cells.cells[0].shade, 0);
-    EXPECT_NEAR(cells.cells[1].shade, 0.5, 1e-9);
-    EXPECT_NEAR(cells.cells[2].shade, 1, 1e-9);
-    EXPECT_EQ(cells.cells[3].kind, GridCell::Kind::Oom);
-    EXPECT_EQ(cells.cells[4].kind, GridCell::Kind::Running);
-    EXPECT_TRUE(cells.cells[4].text.startsWith("3"))
-        << "5 of 13 steps, traced ones too: " << cells.cells[4].text.toStdString();
+    const std::vector<GridCell> cells = cellsOf(*plan->grid, progress);
+    EXPECT_EQ(cells[0].text, QStringLiteral("1.00\u2009ms"));
+    EXPECT_EQ(cells[0].shade, 0);
+    EXPECT_NEAR(cells[1].shade, 0.5, 1e-9);
+    EXPECT_NEAR(cells[2].shade, 1, 1e-9);
+    EXPECT_EQ(cells[3].kind, GridCell::Kind::Oom);
+    EXPECT_EQ(cells[4].kind, GridCell::Kind::Running);
+    EXPECT_TRUE(cells[4].text.startsWith("3"))
+        << "5 of 13 steps, traced ones too: " << cells[4].text.toStdString();
 }
 
 TEST(PointGrid, ShowsWhatIsExpectedUntilThereAreTimes)
@@ -115,12 +114,33 @@ TEST(PointGrid, ShowsWhatIsExpectedUntilThereAreTimes)
     forecast.points = {{.stepSeconds = 0.0012}, {.outOfMemory = true, .stepSeconds = 10}, {}};
     const auto plan = SweepPlan::of(std::make_shared<const std::vector<session::SweepPoint>>(all), forecast);
     ASSERT_TRUE(plan->grid);
-    const GridCells cells = cellsOf(*plan->grid, plan->progress);
-    EXPECT_EQ(cells.unit, "ms");
-    EXPECT_EQ(cells.cells[0].text, "~1.20");
-    EXPECT_EQ(cells.cells[0].kind, GridCell::Kind::Waiting);
-    EXPECT_EQ(cells.cells[1].kind, GridCell::Kind::ExpectedOom);
-    EXPECT_EQ(cells.cells[2].text, QString::fromUtf8("–"));
+    const std::vector<GridCell> cells = cellsOf(*plan->grid, plan->progress);
+    EXPECT_EQ(cells[0].text, QStringLiteral("~1.20\u2009ms"));
+    EXPECT_EQ(cells[0].kind, GridCell::Kind::Waiting);
+    EXPECT_EQ(cells[1].kind, GridCell::Kind::ExpectedOom);
+    EXPECT_EQ(cells[2].text, QString::fromUtf8("–"));
+}
+
+TEST(PointGrid, KeepsTheUnitOfATimeWhenASlowerPointEnds)
+{
+    const auto all =
+        std::make_shared<const std::vector<session::SweepPoint>>(points("sweep: {seq_len: [256, 2048]}\n"));
+    const auto plan = SweepPlan::of(all);
+    ASSERT_TRUE(plan->grid);
+    SweepProgress progress = plan->progress;
+    const auto finish = [&](std::int64_t index, double ms) {
+        progress.take(session::Event(session::PointEvent{index, 2, index + 1, "{}"}));
+        session::ResultEvent result;
+        result.run = index + 1;
+        result.status = "ok";
+        result.stepMs = ms;
+        progress.take(session::Event(result));
+    };
+    finish(0, 40.1);
+    EXPECT_EQ(cellsOf(*plan->grid, progress)[0].text, QStringLiteral("40.1\u2009ms"));
+    finish(1, 1430);
+    EXPECT_EQ(cellsOf(*plan->grid, progress)[0].text, QStringLiteral("40.1\u2009ms"));
+    EXPECT_EQ(cellsOf(*plan->grid, progress)[1].text, QStringLiteral("1.43\u2009s"));
 }
 
 } // namespace
