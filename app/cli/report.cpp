@@ -139,9 +139,12 @@ int reportCommand(int argc, char** argv)
     report::Document document = report::makeReport(read, options);
     OutputFolder output(folder, {files.begin(), files.end()});
     Draft draft(output, folder);
-    const report::Drawings drawings = drawFigures(document, draft.subfolder("figures"));
-    for (const std::string_view format : formats)
-        draft.writeAll(format, document, drawings);
+    report::Drawings drawings;
+    output.write([&] {
+        drawings = drawFigures(document, draft.subfolder("figures"));
+        for (const std::string_view format : formats)
+            draft.writeAll(format, document, drawings);
+    });
     output.commit();
     for (const fs::path& file : draft.written())
         std::cout << escapeForTerminal(file.string()) << '\n';

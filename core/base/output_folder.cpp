@@ -1,6 +1,7 @@
 #include "core/base/output_folder.h"
 
 #include "core/base/error.h"
+#include "core/base/named_output.h"
 #include "core/base/output_file.h"
 
 #include <system_error>
@@ -48,6 +49,11 @@ OutputFolder::OutputFolder(const fs::path& folder, std::vector<fs::path> inputs)
         made_.emplace(missing);
     }
     draft_.emplace(target_ / "draft", TemporaryPath::Kind::Folder);
+}
+
+void OutputFolder::write(const std::function<void()>& work) const
+{
+    namingOutput(draft(), target_, work);
 }
 
 void OutputFolder::commit()

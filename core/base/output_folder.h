@@ -3,6 +3,7 @@
 #include "core/base/temporary_path.h"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,8 @@ public:
 
     /// The folder to write the files into.
     const std::filesystem::path& draft() const { return draft_->path(); }
+    /// Runs `work`, which writes the files. Its errors name their places instead of the draft.
+    void write(const std::function<void()>& work) const;
     /// Moves each file of the draft to its place, replacing files of the same name.
     /// \throws Error  before the first file is moved: see plainOutputPath()
     void commit();

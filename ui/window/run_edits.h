@@ -27,7 +27,7 @@ public:
 
     void setNote(const std::vector<RunKey>& runs, const QString& note);
     void setTag(const std::vector<RunKey>& runs, const QString& tag);
-    /// Deletes runs of one file. They are copied to a temporary folder first; undoing adds them again, with new
+    /// Deletes runs of one file. They are copied to a temporary folder first; undoing adds them again, with their
     /// numbers. If no selected run is left, the run after them is selected; undoing selects what was selected.
     void remove(int file, const std::vector<RunId>& runs);
 

@@ -387,7 +387,7 @@ std::vector<std::pair<std::string, std::int64_t>> writeArrow(const fs::path& fol
 {
     OutputFolder output(folder, {reader.file()});
     ArrowExport exporter(output.draft(), reader, run, options);
-    reader.atOnce([&] { exporter.write(); });
+    output.write([&] { reader.atOnce([&] { exporter.write(); }); });
     output.commit();
     return exporter.written;
 }

@@ -1,6 +1,7 @@
 #include "core/exchange/export/recording_copy.h"
 
 #include "core/base/error.h"
+#include "core/base/named_output.h"
 #include "core/base/output_file.h"
 #include "core/base/temporary_path.h"
 #include "core/store/file/writer_lock.h"
@@ -23,7 +24,8 @@ void copyRecording(const fs::path& recording, const fs::path& copy, std::span<co
                     .where = copy.string(),
                     .remedy = "open that recording once, or name another file"};
     const TemporaryPath draft(target, TemporaryPath::Kind::Folder);
-    store::snapshot(recording, draft.path() / "copy.tscope");
+    namingOutput(draft.path() / "copy.tscope", target,
+                 [&] { store::snapshot(recording, draft.path() / "copy.tscope"); });
     moveIntoPlace(draft.path() / "copy.tscope", target);
 }
 

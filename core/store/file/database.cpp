@@ -66,7 +66,8 @@ std::optional<bool> hasOpen(long pid, std::span<const std::filesystem::path> fil
     return error ? std::nullopt : std::optional(false);
 }
 
-/// Who locks the file or the index of its log, from the kernel's list: `process 77 (python)`.
+} // namespace
+
 std::string lockHolderOf(const std::filesystem::path& file)
 {
     const std::filesystem::path target = withLinksFollowed(file);
@@ -78,24 +79,28 @@ std::string lockHolderOf(const std::filesystem::path& file)
     // 1: POSIX  ADVISORY  WRITE 77 08:01:1234 0 EOF. The device is not that of stat() on every filesystem, so the
     // process must also have the file open.
     std::ifstream locks("/proc/locks");
+    bool isThisOne = false;
     for (std::string line; std::getline(locks, line);) {
         long pid = 0;
         std::uint64_t node = 0;
         if (std::sscanf(line.c_str(), "%*d: POSIX %*s %*s %ld %*x:%*x:%" SCNu64, &pid, &node) != 2 ||
             pid <= 0 || std::ranges::find(nodes, node) == nodes.end() || !hasOpen(pid, files).value_or(true))
             continue;
+        // Most often this process has locks of its own as well.
+        isThisOne = isThisOne || pid == getpid();
+        if (pid == getpid())
+            continue;
         const std::string name = nameOfProcess(pid);
-        return pid == getpid() ? "this program"
-                               : "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
+        return "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
     }
-    return "another program";
+    return isThisOne ? "this program" : "another program";
 }
-
-} // namespace
 
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file)
 {
     const std::string where = file.string();
+    std::error_code ignored;
+    const std::string kept = std::filesystem::exists(file, ignored) ? "; what was committed is safe" : "";
     // The low byte is the error, the others give its place in SQLite.
     switch (exception.getErrorCode() & 0xff) {
     case SQLITE_NOTADB:
@@ -105,7 +110,7 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .where = where,
                 .remedy = "use a copy of it, or run `tilescope verify` to see what is intact"};
     case SQLITE_FULL:
-        return {.what = "the disk is full; what was committed is safe",
+        return {.what = "the disk is full" + kept,
                 .where = where,
                 .remedy = "free some space",
                 .kind = ErrorKind::Failure};
@@ -126,12 +131,10 @@ Error translated(const SQLite::Exception& exception, const std::filesystem::path
                 .kind = ErrorKind::Failure};
     case SQLITE_IOERR:
         if (growsAFile(exception.getExtendedErrorCode()) && fileSizeIsLimited())
-            return {
-                .what =
-                    "cannot be written: the limit of a file's size is reached; what was committed is safe",
-                .where = where,
-                .remedy = "raise the limit (ulimit -f) and try again",
-                .kind = ErrorKind::Failure};
+            return {.what = "cannot be written: the limit of a file's size is reached" + kept,
+                    .where = where,
+                    .remedy = "raise the limit (ulimit -f) and try again",
+                    .kind = ErrorKind::Failure};
         return {.what = "the disk failed: " + wordsOf(exception),
                 .where = where,
                 .remedy = "check the disk and the file's folder",

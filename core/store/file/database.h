@@ -26,6 +26,10 @@ template <class Work> decltype(auto) translating(const std::filesystem::path& fi
     }
 }
 
+/// Who holds a lock on the file or on the index of its log, from the kernel's list: `process 77 (python)`. Names no process
+/// if the list does not tell.
+std::string lockHolderOf(const std::filesystem::path& file);
+
 /// Reports an error that a destructor cannot throw. On standard error, because standard output may carry
 /// JSON.
 void warn(const std::string& sentence) noexcept;

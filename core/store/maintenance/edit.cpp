@@ -1,6 +1,7 @@
 #include "core/store/maintenance/maintenance.h"
 
 #include "core/base/error.h"
+#include "core/base/named_output.h"
 #include "core/base/output_file.h"
 #include "core/store/file/database.h"
 #include "core/store/file/file_check.h"
@@ -114,6 +115,29 @@ bool needsSealing(const fs::path& link)
            !WriterLock::isHeld(file);
 }
 
+namespace {
+
+/// Copies what `file`, which `old` has sealed, still has to a new file.
+void writeCompact(WritableFile& old, const fs::path& file, const fs::path& fresh)
+{
+    const StringTable noStrings;
+    WritableFile target(fresh, noStrings, NewFile::WhenSealed);
+    StoredRows source(file);
+    RunCopier copier(source, target);
+    std::vector<RunId> runs;
+    for (const RunRecord& run : source.use([&source] { return source.runs({}); }))
+        runs.push_back(run.run);
+    target.begin();
+    copier.copyCeilings();
+    for (const RunId run : runs)
+        copier.copy(run, run.value);
+    target.chunks().table("run").reserve(old.chunks().table("run").nextId() - 1);
+    target.commit();
+    target.seal();
+}
+
+} // namespace
+
 CompactOutcome compact(const fs::path& link)
 {
     const fs::path file = withLinksFollowed(link);
@@ -127,28 +151,14 @@ CompactOutcome compact(const fs::path& link)
     return translating(file, [&] {
         old.seal();
         if (fs::exists(log, error))
-            throw Error{.what = "another program has it open",
+            throw Error{.what = lockHolderOf(file) + " has it open",
                         .where = file.string(),
                         .remedy = "close that program"};
         CompactOutcome outcome;
         outcome.before = Bytes{static_cast<std::int64_t>(fs::file_size(file))};
         const TemporaryPath folder(file, TemporaryPath::Kind::Folder);
         const fs::path fresh = folder.path() / "compact";
-        {
-            WritableFile target(fresh, noStrings, NewFile::WhenSealed);
-            StoredRows source(file);
-            RunCopier copier(source, target);
-            std::vector<RunId> runs;
-            for (const RunRecord& run : source.use([&source] { return source.runs({}); }))
-                runs.push_back(run.run);
-            target.begin();
-            copier.copyCeilings();
-            for (const RunId run : runs)
-                copier.copy(run, run.value);
-            target.chunks().table("run").reserve(old.chunks().table("run").nextId() - 1);
-            target.commit();
-            target.seal();
-        }
+        namingOutput(fresh, file, [&] { writeCompact(old, file, fresh); });
         outcome.after = Bytes{static_cast<std::int64_t>(fs::file_size(fresh))};
         moveIntoPlace(fresh, file);
         return outcome;

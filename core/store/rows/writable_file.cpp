@@ -235,7 +235,7 @@ void WritableFile::seal()
             throw SQLite::Exception(database_->getHandle());
         if (std::chrono::steady_clock::now() > deadline) {
             // All is in the file or its log, whole; the next writer makes it one file.
-            warn(file_.string() + ": another program has it open, so the log beside it (" +
+            warn(file_.string() + ": " + lockHolderOf(file_) + " has it open, so the log beside it (" +
                  file_.filename().string() + "-wal) stays until the next writer");
             return;
         }

@@ -189,7 +189,7 @@ TEST_F(Writers, AnotherProgramOnTheFileOnlyDelaysTheSealing)
     ASSERT_EQ(sqlite3_exec(other, "select count(*) from op", nullptr, nullptr, nullptr), SQLITE_OK);
     ::testing::internal::CaptureStderr();
     writer.reset();
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("another program has it open"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("this program has it open"));
     EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
     sqlite3_close(other);
     EXPECT_EQ(RunReader(file).ops({.run = run}).size(), 10u);
