@@ -98,7 +98,7 @@ constexpr std::array kFormats{
 /// What tables of a database tell.
 std::optional<Error> whyNotRead(const store::ForeignDatabase& database)
 {
-    const std::vector<std::string> tables = database.tables();
+    const std::vector<std::string>& tables = database.tables();
     const auto hasTable = [&](std::string_view prefix) {
         return std::ranges::any_of(tables,
                                    [&](const std::string& table) { return table.starts_with(prefix); });
