@@ -29,8 +29,9 @@ struct Least {
     std::size_t pairs; ///< `key=value` pairs: enough for a whole one
 };
 
-constexpr Least kNarrow{16, 24};   // columns are dropped before texts become narrower
-constexpr Least kNarrowest{8, 20}; // if no more columns can be dropped
+constexpr std::size_t kWidestName = 200; // of a text that may be shortened, also where the width has no limit
+constexpr Least kNarrow{16, 24};         // columns are dropped before texts become narrower
+constexpr Least kNarrowest{8, 20};       // if no more columns can be dropped
 
 std::size_t totalWidth(const std::vector<Printed>& columns)
 {
@@ -100,7 +101,7 @@ std::size_t usualWidth(const Printed& column)
 {
     std::vector<std::size_t> widths{displayWidth(column.title)};
     for (const std::string& cell : column.cells)
-        widths.push_back(displayWidth(cell));
+        widths.push_back(std::min(displayWidth(cell), kWidestName));
     const auto usual = widths.begin() + static_cast<std::ptrdiff_t>(widths.size() * 9 / 10);
     std::ranges::nth_element(widths, usual);
     return *usual;
@@ -184,6 +185,9 @@ void writeTerminal(std::ostream& out, const Table& table, const TerminalStyle& s
     } else {
         const std::size_t rows = style.limit > 0 ? std::min(style.limit, table.rows) : table.rows;
         std::vector<Printed> columns = printed(table, rows);
+        for (Printed& column : columns)
+            if (column.column->elidable)
+                column.width = std::min(column.width, kWidestName);
         const std::vector<std::string> dropped = fit(columns, style.width);
         for (Printed& column : columns)
             column.padded = style.width == 0 && column.column->elidable ? usualWidth(column) : column.width;

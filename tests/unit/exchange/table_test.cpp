@@ -148,9 +148,26 @@ TEST(Terminal, DoesNotFillUpAPipesRowsToTheLengthOfOneText)
     ASSERT_EQ(lines.size(), 31u);
     EXPECT_EQ(lines[0], "key  value  unit");
     EXPECT_EQ(lines[1], "key  value  B");
-    EXPECT_EQ(lines[8], "key  " + values[7] + "  B");
+    EXPECT_EQ(lines[8], "key  " + elideMiddle(values[7], 200) + "  B");
     for (const std::string& line : lines)
         EXPECT_NE(line.back(), ' ') << "the last column is not filled up";
+}
+
+TEST(Terminal, ShortensNamesThatNobodyReads)
+{
+    const std::string name(1900, 'k');
+    Table table{.rows = 2};
+    table.columns = {column<std::string>("name", {name, "gemm"}),
+                     column<std::string>("sentence", {name, "fits"})};
+    table.columns[0].elidable = true;
+    const auto lines = splitLines(terminal(table));
+    ASSERT_EQ(lines.size(), 3u);
+    const std::size_t second = lines[1].find(' ');
+    EXPECT_EQ(displayWidth(lines[1].substr(0, second)), 200U);
+    EXPECT_NE(lines[1].find(name, second), std::string::npos) << "only names are shortened";
+    std::ostringstream json;
+    writeJson(json, table);
+    EXPECT_NE(json.str().find(name), std::string::npos) << "in full";
 }
 
 TEST(Terminal, ColoursOnlyWhenAsked)
