@@ -1,11 +1,12 @@
 // Colours come from the style sheet, which has them for light and for dark.
 
 // In the order of query::Hue.
-const HUES = ["matmul", "attention", "softmax", "norm", "elementwise", "reduction", "embedding", "optimizer", "copy", "memset",
+const HUES = ["matmul", "convolution", "attention", "softmax", "norm", "elementwise", "reduction", "embedding", "scan", "optimizer", "copy", "memset",
   "collective", "other", "range", "range-attention", "range-inner", "api", "busy", "gap-launching", "gap-synchronizing", "gap-tracing",
   "gap-unexplained"];
-const HUE_WORDS = ["matmul", "attention", "softmax", "norm", "elementwise", "reduction", "embedding", "optimizer", "copy", "memset",
+const HUE_WORDS = ["matmul", "convolution", "attention", "softmax", "norm", "elementwise", "reduction", "embedding", "scan", "optimizer", "copy", "memset",
   "collective", "other", "range", "range", "range", "CUDA call", "busy", "host launching", "synchronizing", "tracing", "unexplained"];
+const FAMILIES = HUES.indexOf("range");
 const FIRST_GAP = HUES.indexOf("gap-launching");
 const SHADES = 9; // of a hue, by coverage in eighths
 const LEAST_SHADE = 0.34;
@@ -58,7 +59,7 @@ function readPalette() {
   const [surface, ground, dim, attention] = ["surface", "lane-ground", "dim-text", "attention"].map(colour);
   const blended = {"range-attention": [attention, 0.45], "range-inner": [attention, 0.75], "api": [dim, 0.55]};
   const hues = HUES.map(name => blended[name] ? mixed(blended[name][0], surface, blended[name][1]) : colour(name));
-  const host = hues.map((rgb, hue) => hue < 12 ? mixed(rgb, surface, dark ? HOST_SHARE.dark : HOST_SHARE.light) : rgb);
+  const host = hues.map((rgb, hue) => hue < FAMILIES ? mixed(rgb, surface, dark ? HOST_SHARE.dark : HOST_SHARE.light) : rgb);
   palette = {dark, hues, ground: pixelOf(ground), stream: shadesOf(hues, ground), thread: shadesOf(host, ground)};
   palette.found = pixelOf(colour("warning"));
   for (const name of ["surface", "raised", "lane-ground", "line", "grid", "strong-line", "text", "dim-text", "accent", "activations",

@@ -35,6 +35,7 @@ bool needsOccupancy(KernelFamily family)
 {
     switch (family) {
     case KernelFamily::Matmul:
+    case KernelFamily::Convolution:
     case KernelFamily::Attention:
     case KernelFamily::Copy:
     case KernelFamily::Memset:

@@ -1,5 +1,7 @@
 #include "core/analysis/kernels/kernel_name.h"
 
+#include "core/analysis/kernels/mangled_name.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -19,39 +21,75 @@ std::string_view trimmed(std::string_view text)
     return text;
 }
 
+/// The brackets that are open while a name is read. `>` and `<` between parentheses may be operators,
+/// `(width>0)`: there, only brackets that follow a name open template arguments.
+class Brackets {
+public:
+    /// Reads the next character.
+    void read(char c)
+    {
+        if (c == '<') {
+            if (last_ != ')' && last_ != ' ' && last_ != '<')
+                open_ += c;
+        } else if (c == '(' || c == '{') {
+            open_ += c;
+        } else if (c == '>') {
+            if (!open_.empty() && open_.back() == '<' && last_ != '-')
+                open_.pop_back();
+        } else if (c == ')' || c == '}') {
+            while (!open_.empty() && open_.back() == '<')
+                open_.pop_back();
+            if (!open_.empty())
+                open_.pop_back();
+        }
+        last_ = c;
+    }
+
+    bool none() const { return open_.empty(); }
+
+private:
+    std::string open_ = {};
+    char last_ = '\0';
+};
+
 /// The position after the bracket that closes the one at `open`; npos if there is none.
 std::size_t pastClosing(std::string_view text, std::size_t open)
 {
-    int depth = 0;
+    Brackets brackets;
     for (std::size_t i = open; i < text.size(); ++i) {
-        const char c = text[i];
-        if (c == '<' || c == '(' || c == '{')
-            ++depth;
-        else if ((c == '>' || c == ')' || c == '}') && --depth == 0)
+        brackets.read(text[i]);
+        if (brackets.none())
             return i + 1;
     }
     return std::string_view::npos;
+}
+
+/// Removes the cast from a number, as Nsight Systems writes arguments: `(int)128`.
+std::string_view withoutCast(std::string_view argument)
+{
+    const std::size_t close = argument.starts_with('(') ? argument.find(')') : std::string_view::npos;
+    if (close == std::string_view::npos || close + 1 == argument.size())
+        return argument;
+    const char next = argument[close + 1];
+    return std::isdigit(static_cast<unsigned char>(next)) != 0 || next == '-' ? argument.substr(close + 1)
+                                                                              : argument;
 }
 
 /// Splits at commas outside brackets.
 Views splitArguments(std::string_view text)
 {
     Views parts;
-    int depth = 0;
+    Brackets brackets;
     std::size_t begin = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (c == '<' || c == '(' || c == '{')
-            ++depth;
-        else if (c == '>' || c == ')' || c == '}')
-            --depth;
-        else if (c == ',' && depth == 0) {
-            parts.push_back(trimmed(text.substr(begin, i - begin)));
+        if (text[i] == ',' && brackets.none()) {
+            parts.push_back(withoutCast(trimmed(text.substr(begin, i - begin))));
             begin = i + 1;
         }
+        brackets.read(text[i]);
     }
     if (begin < text.size())
-        parts.push_back(trimmed(text.substr(begin)));
+        parts.push_back(withoutCast(trimmed(text.substr(begin))));
     return parts;
 }
 
@@ -68,6 +106,8 @@ constexpr std::string_view kAnonymous = "(anonymous namespace)";
 Head headOf(std::string_view text)
 {
     Head head;
+    // Other texts may have spaces, too: `CUDA graph 7`.
+    const bool isSignature = text.starts_with("void ") || text.find_first_of("<(") != std::string_view::npos;
     std::size_t component = 0; // start of the last component
     std::size_t i = 0;
     while (i < text.size()) {
@@ -78,8 +118,10 @@ Head headOf(std::string_view text)
             component = i;
         } else if (text[i] == '<') {
             const std::size_t past = pastClosing(text, i);
-            if (past == std::string_view::npos)
+            if (past == std::string_view::npos) { // truncated
+                head.arguments = splitArguments(text.substr(i + 1));
                 break;
+            }
             if (text.substr(past).starts_with("::")) {
                 i = past; // an enclosing template: continue with its member
                 continue;
@@ -88,8 +130,8 @@ Head headOf(std::string_view text)
             break;
         } else if (text[i] == '(' || text[i] == '{') {
             break;
-        } else if (text[i] == ' ') {
-            // Skip a result type before the name: `void at::native::…`.
+        } else if (text[i] == ' ' && isSignature && !text.substr(i).starts_with(" (")) {
+            // Skip a result type before the name: `void at::native::…`, `std::enable_if<…>::type vllm::…`.
             ++i;
             text.remove_prefix(i);
             i = component = 0;
@@ -102,62 +144,71 @@ Head headOf(std::string_view text)
     return head;
 }
 
-/// Wrappers of ATen and CUTLASS, and the index of the argument that names the wrapped function.
-struct Wrapper {
-    std::string_view name;
-    enum { First, Second, Last, AfterMetadata } subject;
-};
-constexpr std::array kWrappers{
-    Wrapper{"vectorized_elementwise_kernel", Wrapper::Second},
-    Wrapper{"unrolled_elementwise_kernel", Wrapper::First},
-    Wrapper{"vectorized_templated_elementwise_kernel", Wrapper::Second},
-    Wrapper{"elementwise_kernel_with_index", Wrapper::Second},
-    Wrapper{"elementwise_kernel", Wrapper::Last},
-    Wrapper{"index_elementwise_kernel", Wrapper::Last},
-    Wrapper{"_scatter_gather_elementwise_kernel", Wrapper::Last},
-    Wrapper{"gpu_kernel_impl_nocast", Wrapper::First},
-    Wrapper{"gpu_kernel_impl", Wrapper::First},
-    Wrapper{"gpu_index_kernel", Wrapper::First},
-    Wrapper{"BinaryFunctor", Wrapper::Last},
-    Wrapper{"AUnaryFunctor", Wrapper::Last},
-    Wrapper{"BUnaryFunctor", Wrapper::Last},
-    Wrapper{"reduce_kernel", Wrapper::Last},
-    Wrapper{"ReduceOp", Wrapper::Second},
-    Wrapper{"func_wrapper_t", Wrapper::Second},
-    Wrapper{"multi_tensor_apply_kernel", Wrapper::AfterMetadata},
-    Wrapper{"Kernel2", Wrapper::First},
-    Wrapper{"Kernel", Wrapper::First},
-    Wrapper{"device_kernel", Wrapper::First},
-};
+/// Generic kernels and functors of ATen, CUTLASS and Composable Kernel, which apply one of their template
+/// arguments.
+constexpr std::array<std::string_view, 16> kWrappers{"gpu_kernel_impl",
+                                                     "gpu_kernel_impl_nocast",
+                                                     "gpu_index_kernel",
+                                                     "BinaryFunctor",
+                                                     "AUnaryFunctor",
+                                                     "BUnaryFunctor",
+                                                     "reduce_kernel",
+                                                     "ReduceOp",
+                                                     "func_wrapper_t",
+                                                     "Kernel2",
+                                                     "Kernel",
+                                                     "device_kernel",
+                                                     "kentry",
+                                                     "opmath_gpu_kernel_with_scalars",
+                                                     "opmath_symmetric_gpu_kernel_with_scalars",
+                                                     "persistent_device_kernel"};
 
-std::string_view innerOf(const Wrapper& wrapper, const Views& arguments)
+bool isWrapper(std::string_view root)
 {
-    switch (wrapper.subject) {
-    case Wrapper::First:
-        return arguments.front();
-    case Wrapper::Second:
-        return arguments.size() > 1 ? arguments[1] : arguments.front();
-    case Wrapper::Last:
-        return arguments.back();
-    case Wrapper::AfterMetadata:
-        // The functor. A foreach functor applies another one (std::multiplies), which is more specific.
-        if (arguments.size() > 2 && arguments[1].find("Op") != std::string_view::npos &&
-            headOf(arguments[2]).root != "float")
-            return arguments[2];
-        return arguments.size() > 1 ? arguments[1] : arguments.front();
-    }
-    return arguments.front();
+    // vectorized_elementwise_kernel, elementwise_kernel_manual_unroll, …; enable_sm90_or_later<…> of CUTLASS.
+    return root.find("elementwise_kernel") != std::string_view::npos || root.starts_with("enable_") ||
+           std::ranges::find(kWrappers, root) != kWrappers.end();
+}
+
+/// Whether an argument is a number, a truth value or the type of values: nothing that could be applied.
+bool isValue(std::string_view argument)
+{
+    constexpr std::array<std::string_view, 26> kPlain{
+        "",        "float",  "double",         "int",           "long",       "short",  "char",
+        "bool",    "void",   "unsigned",       "signed",        "true",       "false",  "half",
+        "__half",  "Half",   "BFloat16",       "__nv_bfloat16", "bfloat16_t", "half_t", "__bf16",
+        "complex", "size_t", "__hip_bfloat16", "nullptr_t",     "_Float16"};
+    std::string_view root = headOf(argument).root;
+    root = root.substr(0, root.find_first_of(" *&"));
+    return std::ranges::find(kPlain, root) != kPlain.end() || root.starts_with("Float8") ||
+           root.starts_with("gfx") || // an architecture
+           std::isdigit(static_cast<unsigned char>(root.front())) != 0 || root.front() == '-';
+}
+
+/// The argument that a wrapper applies; empty if there is none.
+std::string_view innerOf(const Head& wrapper)
+{
+    const auto found = std::ranges::find_if_not(wrapper.arguments, isValue);
+    return found == wrapper.arguments.end() ? std::string_view() : *found;
+}
+
+/// The functor of multi_tensor_apply_kernel<metadata, functor, …>. A foreach functor applies another one
+/// (std::multiplies), which is more specific.
+std::string_view innerOfMultiTensor(const Views& arguments)
+{
+    if (arguments.size() > 2 && arguments[1].find("Op") != std::string_view::npos && !isValue(arguments[2]))
+        return arguments[2];
+    return arguments.size() > 1 ? arguments[1] : arguments.front();
 }
 
 std::string_view subjectOf(const Head& outer)
 {
     Head head = outer;
     for (int depth = 0; depth < 8; ++depth) {
-        const auto wrapper = std::find_if(kWrappers.begin(), kWrappers.end(),
-                                          [&head](const Wrapper& w) { return w.name == head.root; });
-        if (wrapper == kWrappers.end() || head.arguments.empty())
+        const bool isMultiTensor = head.root == "multi_tensor_apply_kernel";
+        if (head.arguments.empty() || (!isMultiTensor && !isWrapper(head.root)))
             break;
-        const Head inner = headOf(innerOf(*wrapper, head.arguments));
+        const Head inner = headOf(isMultiTensor ? innerOfMultiTensor(head.arguments) : innerOf(head));
         if (inner.root.empty())
             break;
         head = inner;
@@ -179,13 +230,14 @@ struct TypeName {
 /// reads bf16 and accumulates in fp32 is a bf16 kernel; fp64 after fp32, because many kernels take scalars as
 /// doubles; integers last, because indices and sizes are integers.
 constexpr std::array kTypes{
-    TypeName{"Float8_e4m3", "fp8"}, TypeName{"Float8_e5m2", "fp8"},    TypeName{"float8_copy", "fp8"},
-    TypeName{"__nv_fp8", "fp8"},    TypeName{"c10::BFloat16", "bf16"}, TypeName{"__nv_bfloat16", "bf16"},
-    TypeName{"bfloat16", "bf16"},   TypeName{"c10::Half", "fp16"},     TypeName{"__half", "fp16"},
-    TypeName{"half_t", "fp16"},     TypeName{"float16_copy", "fp16"},
-
-    TypeName{"float", "fp32"},      TypeName{"double", "fp64"},        TypeName{"unsigned char", "u8"},
-    TypeName{"bool", "bool"},       TypeName{"long", "i64"},           TypeName{"int", "i32"},
+    TypeName{"float_e4m3", "fp8"},      TypeName{"float_e5m2", "fp8"},     TypeName{"float_e2m1", "fp4"},
+    TypeName{"Float8_e4m3", "fp8"},     TypeName{"Float8_e5m2", "fp8"},    TypeName{"float8_copy", "fp8"},
+    TypeName{"__nv_fp8", "fp8"},        TypeName{"c10::BFloat16", "bf16"}, TypeName{"__nv_bfloat16", "bf16"},
+    TypeName{"bfloat16", "bf16"},       TypeName{"c10::Half", "fp16"},     TypeName{"__half", "fp16"},
+    TypeName{"half_t", "fp16"},         TypeName{"float16_copy", "fp16"},  TypeName{"__bf16", "bf16"},
+    TypeName{"__hip_bfloat16", "bf16"}, TypeName{"half", "fp16"},          TypeName{"_Float16", "fp16"},
+    TypeName{"float", "fp32"},          TypeName{"double", "fp64"},        TypeName{"unsigned char", "u8"},
+    TypeName{"bool", "bool"},           TypeName{"long", "i64"},           TypeName{"int", "i32"},
 };
 
 bool isWordCharacter(char c)
@@ -227,7 +279,40 @@ std::string_view typeOf(const Head& head)
     return {};
 }
 
+/// Removes a suffix of Triton 2, which lists arguments that are divisible by 16 (`d`), equal to 1 (`c`) or
+/// divisible by 8 (`e`): `_fwd_kernel_0d1d2de3`.
+std::string_view withoutTritonSignature(std::string_view name)
+{
+    const std::size_t begin = name.find_last_not_of("0123456789cde");
+    if (begin == std::string_view::npos || begin + 2 >= name.size() || name[begin] != '_' || begin == 0 ||
+        name[begin + 1] != '0' || name.find("0d", begin) != begin + 1)
+        return name;
+    const std::string_view kept = name.substr(0, name.find_last_not_of('_', begin) + 1);
+    return kept == "triton" ? name : kept; // TorchInductor's names of PyTorch 2.0
+}
+
 } // namespace
+
+std::string readableKernelName(std::string_view name)
+{
+    name = trimmed(name);
+    if (const std::size_t clone = name.rfind(" [clone"); clone != std::string_view::npos && clone > 0)
+        name = name.substr(0, clone);
+    if (name.ends_with(".kd"))
+        name.remove_suffix(3);
+    if (isMangled(name))
+        return demangled(name);
+    // CUTLASS's Python DSL appends the types of the arguments, and prepends its own name.
+    if (const std::size_t types = name.find("_object_at_"); types != std::string_view::npos && types > 0) {
+        name = name.substr(0, types);
+        for (const std::string_view prefix : {"kernel_cutlass_kernel_", "kernel_cutlass_"})
+            if (name.starts_with(prefix) && name.size() > prefix.size()) {
+                name.remove_prefix(prefix.size());
+                break;
+            }
+    }
+    return std::string(withoutTritonSignature(name));
+}
 
 KernelName parseKernelName(std::string_view name)
 {

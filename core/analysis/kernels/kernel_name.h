@@ -6,7 +6,11 @@
 
 namespace tilescope::analysis {
 
-/// The parts of a demangled kernel name.
+/// A name as a reader sees it: demangled, without what compilers and loaders append (`.kd`, `[clone .kd]`,
+/// Triton's `_0d1d2d`). Equal to `name` in most cases. O(length).
+std::string readableKernelName(std::string_view name);
+
+/// The parts of a readable kernel name.
 struct KernelName {
     std::string_view qualified; ///< at::native::vectorized_elementwise_kernel, without result type and
                                 ///< arguments
@@ -17,7 +21,7 @@ struct KernelName {
     std::vector<std::string_view> arguments; ///< of the outermost template, as written
 };
 
-/// Parses a demangled name. Views point into `name`.
+/// Parses a readable name. Views point into `name`.
 ///
 /// Looks through the wrappers of ATen's generic kernels (gpu_kernel_impl, BinaryFunctor, ReduceOp,
 /// func_wrapper_t …); other names are their own subject. Never fails: a text that is not a C++ name is one

@@ -116,6 +116,43 @@ std::string cutlassName(std::string_view subject)
     return text;
 }
 
+/// cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<shape, CollectiveMma<MainloopSm90…<stages, cluster, …>,
+/// cute::tuple<cute::C<128>, cute::C<128>, cute::C<64>>, …>>>: architecture and tile of CUTLASS 3 and 4.
+std::string universalGemmName(const KernelName& name)
+{
+    std::string text = "cutlass gemm";
+    append(text, name.type);
+    const std::string_view full = name.arguments.empty() ? std::string_view() : name.arguments.front();
+    constexpr std::string_view kMainloop = "MainloopSm";
+    const std::size_t mainloop = full.find(kMainloop);
+    if (mainloop == std::string_view::npos)
+        return text;
+    const std::string_view after = full.substr(mainloop + kMainloop.size());
+    append(text, "sm" + std::string(after.substr(0, after.find_first_not_of("0123456789"))));
+    // The tile is the tuple of constants after the main loop's own arguments.
+    int depth = 0;
+    std::size_t at = after.find('<');
+    for (; at < after.size(); ++at) {
+        depth += after[at] == '<' ? 1 : after[at] == '>' ? -1 : 0;
+        if (depth == 0)
+            break;
+    }
+    at = after.find("tuple<", std::min(at, after.size()));
+    if (at == std::string_view::npos)
+        return text;
+    std::string tile;
+    for (std::string_view rest = after.substr(at); rest.find("C<") < rest.find(">>");) {
+        rest.remove_prefix(rest.find("C<") + 2);
+        if (rest.starts_with("(int)"))
+            rest.remove_prefix(5);
+        tile += (tile.empty() ? "" : "x") + std::string(rest.substr(0, rest.find_first_not_of("0123456789")));
+        if (rest.substr(rest.find('>') + 1, 1) != ",")
+            break;
+    }
+    append(text, tile);
+    return text;
+}
+
 /// The type of the inputs: HHS, BBS, SB, F8BS, …
 std::string_view tensileType(std::string_view types)
 {
@@ -193,8 +230,10 @@ std::string flashAttentionName(const KernelName& name)
         if (open == std::string_view::npos)
             continue;
         const auto numbers = split(argument.substr(open + 14), ',');
+        constexpr std::string_view kCast = "(int)"; // as Nsight Systems writes arguments
         if (numbers.size() > 2)
-            append(text, "d" + std::string(numbers[0]));
+            append(text,
+                   "d" + std::string(numbers[0].substr(numbers[0].starts_with(kCast) ? kCast.size() : 0)));
         break;
     }
     return text;
@@ -316,6 +355,8 @@ std::string libraryShortName(const KernelName& name)
         return xmmaName(root);
     if (name.subject.starts_with("cutlass_") && name.subject.find("gemm") != std::string_view::npos)
         return cutlassName(name.subject);
+    if (name.subject.starts_with("GemmUniversal"))
+        return universalGemmName(name);
     if (root.starts_with("fmha_cutlass"))
         return efficientAttentionName(root);
     if (name.qualified.find("flash::") != std::string_view::npos && root.starts_with("flash_"))
@@ -330,9 +371,9 @@ std::string libraryShortName(const KernelName& name)
 std::string subjectWords(std::string_view subject)
 {
     constexpr std::array<std::string_view, 3> prefixes{"CUDAFunctorOnSelf_", "CUDAFunctor_", "cunn_"};
-    constexpr std::array<std::string_view, 11> suffixes{
+    constexpr std::array<std::string_view, 12> suffixes{
         "_kernel_cuda", "_cuda_kernel", "_kernel_impl", "_kernel", "CUDAKernelImpl", "CUDAKernel",
-        "KernelImpl",   "_functor",     "Functor",      "Ops",     "_cuda_out"};
+        "KernelImpl",   "_functor",     "Functor",      "Ops",     "_cuda_out",      "Kernel"};
     for (const std::string_view prefix : prefixes)
         if (subject.starts_with(prefix) && subject.size() > prefix.size())
             subject.remove_prefix(prefix.size());
@@ -342,8 +383,11 @@ std::string subjectWords(std::string_view subject)
     std::string words;
     for (std::size_t i = 0; i < subject.size(); ++i) {
         const auto character = static_cast<unsigned char>(subject[i]);
-        const bool beginsWord =
-            i > 0 && std::isupper(character) && std::islower(static_cast<unsigned char>(subject[i - 1]));
+        const bool isLower =
+            i + 1 < subject.size() && std::islower(static_cast<unsigned char>(subject[i + 1]));
+        const bool beginsWord = i > 0 && std::isupper(character) &&
+                                std::isalpha(static_cast<unsigned char>(subject[i - 1])) &&
+                                (std::islower(static_cast<unsigned char>(subject[i - 1])) || isLower);
         if (beginsWord)
             words += ' ';
         words += subject[i] == '_' ? ' ' : static_cast<char>(std::tolower(character));

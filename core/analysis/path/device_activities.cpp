@@ -28,7 +28,9 @@ PathPart partOfFamily(KernelFamily family)
 {
     switch (family) {
     case KernelFamily::Matmul:
+    case KernelFamily::Convolution:
     case KernelFamily::Attention:
+    case KernelFamily::Scan:
     case KernelFamily::Other:
         return PathPart::Compute;
     case KernelFamily::Collective:
@@ -68,7 +70,9 @@ ProcessIndex DeviceActivities::processOf(const DeviceEvent& event) const
 KernelFamily DeviceActivities::familyOf(const DeviceEvent& event)
 {
     const auto [known, isNew] = families_.try_emplace(event.name);
-    if (isNew)
+    if (isNew && view_.familyOf)
+        known->second = view_.familyOf(event);
+    else if (isNew)
         known->second = KernelFamilies::standard().describe(view_.textOf(event.name), event.kind).family;
     return known->second;
 }

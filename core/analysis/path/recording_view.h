@@ -7,6 +7,7 @@
 #include "core/model/party_index.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,6 +25,7 @@ struct RecordingView {
     std::span<const Collective> collectives;
     const PartyIndex& parties;
     TextOf textOf;
+    std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
     bool onGpu = true; ///< whether the run used a GPU; false: ops are the work
 };
 

@@ -25,16 +25,6 @@ constexpr std::array kNodes{Name{"AccumulateGrad", Family::Elementwise},
                             Name{"MeanBackward", Family::Elementwise},
                             Name{"SumBackward", Family::Elementwise}};
 
-// Components that identify the family of longer names: `aten::_scaled_dot_product_attention_math`,
-// `aten::cudnn_batch_norm`. Whole components only: `exp` does not match `expand`.
-constexpr std::array kComponents{Name{"attention", Family::Attention},  Name{"softmax", Family::Softmax},
-                                 Name{"layer_norm", Family::Norm},      Name{"rms_norm", Family::Norm},
-                                 Name{"batch_norm", Family::Norm},      Name{"group_norm", Family::Norm},
-                                 Name{"instance_norm", Family::Norm},   Name{"embedding", Family::Embedding},
-                                 Name{"flash_attn", Family::Attention}, Name{"adam", Family::Optimizer},
-                                 Name{"adamw", Family::Optimizer},      Name{"sgd", Family::Optimizer},
-                                 Name{"foreach", Family::Optimizer}};
-
 bool takeSuffix(std::string_view& text, std::string_view suffix)
 {
     if (!text.ends_with(suffix) || text.size() == suffix.size())
@@ -56,17 +46,6 @@ std::string snakeCase(std::string_view text)
     return snake;
 }
 
-/// Whether `base` contains the words of `part` in sequence. Underscores separate words.
-bool hasComponent(std::string_view base, std::string_view part)
-{
-    for (std::size_t at = base.find(part); at != std::string_view::npos; at = base.find(part, at + 1)) {
-        const std::size_t end = at + part.size();
-        if ((at == 0 || base[at - 1] == '_') && (end == base.size() || base[end] == '_'))
-            return true;
-    }
-    return false;
-}
-
 /// The family of an op, by its name without namespace and surrounding underscores.
 std::optional<Family> familyOfBase(std::string_view base)
 {
@@ -78,10 +57,8 @@ std::optional<Family> familyOfBase(std::string_view base)
     for (const std::string& op : {name, name + "_", "aten::_" + std::string(base)})
         if (const OpRow* row = findOp(op))
             return row->family;
-    for (const Name& component : kComponents)
-        if (hasComponent(base, component.base))
-            return component.family;
-    return {};
+    const Family family = KernelFamilies::standard().familyOfOp(base);
+    return family == Family::Other ? std::nullopt : std::optional(family);
 }
 
 /// The family of a node of the backward graph: `AddmmBackward0`.
@@ -98,7 +75,8 @@ std::optional<Family> familyOfNode(std::string_view name)
 bool isCollective(std::string_view op)
 {
     return op.starts_with("nccl") || op.starts_with("c10d") || op.starts_with("_c10d") ||
-           op == "record_param_comms" || op.find("all_reduce") != std::string_view::npos;
+           op.starts_with("symm_mem::") || op == "record_param_comms" ||
+           op.find("all_reduce") != std::string_view::npos;
 }
 
 } // namespace

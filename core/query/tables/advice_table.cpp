@@ -42,7 +42,8 @@ bool isCommunication(const ActivityKind& kind)
 bool isProduct(const ActivityKind& kind)
 {
     return kind.event == DeviceEventKind::Kernel &&
-           (kind.family == KernelFamily::Matmul || kind.family == KernelFamily::Attention);
+           (kind.family == KernelFamily::Matmul || kind.family == KernelFamily::Convolution ||
+            kind.family == KernelFamily::Attention);
 }
 
 bool isFp32Product(const ActivityKind& kind)

@@ -25,7 +25,8 @@ bool ActivityKind::isBetweenHostAndDevice() const
 
 bool ActivityKind::isLowPrecisionProduct() const
 {
-    if (family != analysis::KernelFamily::Matmul && family != analysis::KernelFamily::Attention)
+    if (family != analysis::KernelFamily::Matmul && family != analysis::KernelFamily::Convolution &&
+        family != analysis::KernelFamily::Attention)
         return false;
     const auto has = [this](std::string_view word) { return name.find(word) != std::string::npos; };
     return has("bf16") || has("fp16") || has("fp8");

@@ -82,7 +82,8 @@ private:
 
     static bool isInFixedOrder(KernelFamily family)
     {
-        return family == KernelFamily::Matmul || family == KernelFamily::Attention;
+        return family == KernelFamily::Matmul || family == KernelFamily::Convolution ||
+               family == KernelFamily::Attention;
     }
 
     const Facts& factsOf(std::string_view name)

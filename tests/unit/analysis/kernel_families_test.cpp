@@ -49,7 +49,128 @@ std::vector<RealKernel> realKernels()
     return kernels;
 }
 
+/// A kernel with its family and where that is known from: the library's source file, or the op that launched it.
+struct SourcedKernel {
+    std::string name;
+    std::string family;
+    std::string source;
+};
+
+std::vector<SourcedKernel> sourcedKernels()
+{
+    std::ifstream file(TILESCOPE_TEST_DATA "/kernel_sources.tsv");
+    std::vector<SourcedKernel> kernels;
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t family = line.find('\t');
+        const std::size_t source = line.find('\t', family + 1);
+        kernels.push_back(
+            {line.substr(0, family), line.substr(family + 1, source - family - 1), line.substr(source + 1)});
+    }
+    return kernels;
+}
+
 } // namespace
+
+TEST(KernelFamilies, AreThoseOfTheSourcesOfTheirLibraries)
+{
+    const std::vector<SourcedKernel> kernels = sourcedKernels();
+    ASSERT_GE(kernels.size(), 2000U);
+    std::size_t wrong = 0;
+    std::size_t other = 0;
+    std::string examples;
+    for (const SourcedKernel& kernel : kernels) {
+        ASSERT_FALSE(kernel.source.empty()) << kernel.name;
+        const std::string_view family = wordOf(KernelFamilies::standard().describe(kernel.name).family);
+        if (family == kernel.family)
+            continue;
+        (family == "other" ? other : wrong) += 1;
+        if (family != "other")
+            examples += std::string(family) + " instead of " + kernel.family + ": " + kernel.name + "\n";
+    }
+    // A wrong family is worse than none.
+    EXPECT_LE(wrong, kernels.size() / 100) << examples;
+    EXPECT_LE(other, kernels.size() / 50);
+}
+
+TEST(KernelFamilies, FollowFromWhatAFusedKernelDoesFirst)
+{
+    using enum KernelFamily;
+    const std::pair<const char*, KernelFamily> expected[] = {
+        {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)", Collective},
+        {"void c10d::symmetric_memory::(anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16>(int)",
+         Collective},
+        {"two_shot_all_reduce_kernel_inplace", Collective},
+        {"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8>(int)", Collective},
+        {"void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<1>(int)",
+         Collective},
+        {"void deep_ep::internode_ll::dispatch<true, 3, 7168>(void*)", Collective},
+        {"void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(void*)", Collective},
+        {"nvshmemi_transfer_rma_p_kernel", Collective},
+        {"mscclKernel_Sum_half_Simple_false", Collective},
+        {"attn_fwd", Attention},
+        {"void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16>(int)", Attention},
+        {"kernel_unified_attention_3d", Attention},
+        {"fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext", Attention},
+        {"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char>(int)", Attention},
+        {"void tensorrt_llm::kernels::fusedQKNormRopeKernel<128, true>(void*, int)", Attention},
+        {"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<int> > >(int)",
+         Attention},
+        {"_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", Matmul},
+        {"bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_swiGlu", Matmul},
+        {"void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 2112u, 7168u>(float*)", Matmul},
+        {"fused_moe_kernel", Matmul},
+        {"void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>(int4 const*)", Matmul},
+        {"cudnn_infer_volta_scudnn_128x64_relu_medium_nn_v1", Convolution},
+        {"void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int)", Convolution},
+        {"void wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)", Convolution},
+        {"void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(int)", Convolution},
+        {"igemm_fwd_gtcx2_nhwc_bf16_bx0_ex1_bt64x64x64_wt16x16x16", Convolution},
+        {"void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4> >(int)", Convolution},
+        {"void selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128> >(int)", Scan},
+        {"_chunk_scan_fwd_kernel", Scan},
+        {"void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(float const*)", Reduction},
+        {"void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>(float*)", Reduction},
+        {"void vllm::scaled_fp8_quant_kernel<c10::BFloat16, c10::Float8_e4m3fn>(int)", Elementwise},
+        {"void vllm::rms_norm_static_fp8_quant_kernel<c10::BFloat16>(int)", Norm},
+        {"triton_poi_fused__scaled_dot_product_flash_attention_cat_0", Elementwise},
+        {"__amd_rocclr_copyBuffer", Copy},
+        {"__amd_rocclr_fillBufferAligned.kd", Memset},
+        {"at::cuda::(anonymous namespace)::spin_kernel(long)", Other},
+        {"triton__0d1d2d3d", Other},
+        {"fusion_17", Other}};
+    for (const auto& [name, family] : expected)
+        EXPECT_EQ(wordOf(KernelFamilies::standard().describe(name).family), wordOf(family)) << name;
+}
+
+TEST(KernelFamilies, ShortNamesLeaveOutWhatCompilersAdd)
+{
+    const std::pair<const char*, const char*> expected[] = {
+        {"CUDA graph 7", "CUDA graph 7"},
+        {"std::enable_if<(width>0) && vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+         "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+         "fused add rms norm bf16"},
+        {"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0EEEvPT0_PT_", "add rmsnorm quant bf16"},
+        {"_ZN7ck_tile6kentryILi2ENS_13FmhaFwdKernelINS_29BlockFmhaPipelineQRKSVSAsyncINS_24BlockFmhaPipeli",
+         "fmha fwd"},
+        {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, (int)64, (int)64, (int)4, "
+         "cutlass::bfloat16_t>, (bool)0>(flash::Flash_fwd_params)",
+         "flash attention forward bf16 d128"},
+        {"void gemvx::kernel<int, int, __nv_bfloat16, float, true>(int)", "gemvx kernel bf16"},
+        {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, int>, "
+         "cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<4, "
+         "cute::tuple<cute::C<2>, cute::C<1>, cute::C<1>>>, cute::tuple<cute::C<128>, cute::C<256>, "
+         "cute::C<64>>, "
+         "cutlass::half_t>>>(Params)",
+         "cutlass gemm fp16 sm90 128x256x64"},
+        {"kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100FlashAttention_object_at__tensorptrbf16gmem",
+         "flash attncuteflash fwd sm100flash attention"},
+        {"_chunk_scan_fwd_kernel_0d1d2d3de", "chunk scan fwd"},
+        {"void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>(float*)",
+         "top k top p sampling from prob"}};
+    for (const auto& [full, shortName] : expected)
+        EXPECT_EQ(KernelFamilies::standard().describe(full).shortName, shortName) << full;
+    EXPECT_LE(KernelFamilies::standard().describe(std::string(1900, 'x')).shortName.size(), 122U);
+}
 
 TEST(KernelFamilies, KnowsTheProductsOfTensile)
 {
@@ -117,7 +238,7 @@ TEST(KernelFamilies, KnowsItsOwnKernels)
     }
     const std::pair<const char*, KernelFamily> ofTheLanguageModel[] = {
         {"addRmsNormKernel", KernelFamily::Norm},      {"sumPartsKernel", KernelFamily::Norm},
-        {"rmsNormBackwardKernel", KernelFamily::Norm}, {"rotateHeadsKernel", KernelFamily::Elementwise},
+        {"rmsNormBackwardKernel", KernelFamily::Norm}, {"rotateHeadsKernel", KernelFamily::Attention},
         {"swiGluKernel", KernelFamily::Elementwise},   {"swiGluBackwardKernel", KernelFamily::Elementwise},
         {"crossEntropyKernel", KernelFamily::Softmax}, {"embeddingBackwardKernel", KernelFamily::Embedding},
         {"adamwKernel", KernelFamily::Optimizer}};
