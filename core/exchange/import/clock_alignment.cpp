@@ -110,7 +110,7 @@ private:
     {
         const auto [name, isNew] = isCollective_.try_emplace(row.name, false);
         if (isNew)
-            name->second = isCollective(trace_.strings.text(StringId{row.name}));
+            name->second = waitsForAllRanks(trace_.strings.text(StringId{row.name}));
         const ProcessIndex process = trace_.processOf(row);
         if (!name->second || !process)
             return;
@@ -125,12 +125,6 @@ private:
         if (const auto numbered = numbered_.find({process, row.correlation}); numbered != numbered_.end())
             ofProcess.byNumber[{numbered->second->group.value, numbered->second->op.value,
                                 numbered->second->sequence}] = span;
-    }
-
-    static bool isCollective(std::string_view kernel)
-    {
-        // Sending and receiving does not wait for all.
-        return isCollectiveKernel(kernel) && kernel.find("SendRecv") == std::string_view::npos;
     }
 
     const ForeignTrace& trace_;

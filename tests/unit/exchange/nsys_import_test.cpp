@@ -130,12 +130,30 @@ TEST(CollectiveName, FollowsFromTheKernelsName)
           Case{"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "reduce_scatter", "bf16"},
           Case{"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclDevComm*)", "all_gather", "i8"},
           Case{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "send_recv", ""},
-          Case{"ncclDevKernel_Generic_4", "", ""}}) {
+          Case{"ncclDevKernel_Generic_4", "", ""},
+          Case{"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, int)", "all_reduce",
+               ""},
+          Case{"void sglang::cross_device_reduce_2stage<__half, 8>(sglang::RankData*)", "all_reduce", ""},
+          Case{"void c10d::symmetric_memory::multimem_all_reduce_kernel<c10::BFloat16, 16>(char*)",
+               "all_reduce", ""},
+          Case{"two_shot_all_reduce_kernel", "all_reduce", ""},
+          Case{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<0>(int)",
+               "all_reduce", ""},
+          Case{"void deep_ep::internode_ll::dispatch<true, 3, 7168>(void*)", "all_to_all", ""},
+          Case{"_ZN4vllm26cross_device_reduce_1stageI13__nv_bfloat16Li2EEEvPNS_8RankDataE", "all_reduce",
+               ""}}) {
         ASSERT_TRUE(isCollectiveKernel(expected.name));
         EXPECT_EQ(collectiveOfKernel(expected.name).op, expected.op) << expected.name;
         EXPECT_EQ(collectiveOfKernel(expected.name).dtype, expected.dtype) << expected.name;
     }
-    EXPECT_FALSE(isCollectiveKernel("void gemm<float>(float*)"));
+    for (const char* other : {"void gemm<float>(float*)", "void at::native::reduce_kernel<512, 1>(int)",
+                              "dispatch", "void fused<AllReduceTag>(int)", ""})
+        EXPECT_FALSE(isCollectiveKernel(other)) << other;
+    for (const char* waiting : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "two_shot_all_reduce_kernel"})
+        EXPECT_TRUE(waitsForAllRanks(waiting)) << waiting;
+    for (const char* other :
+         {"ncclDevKernel_SendRecv(x)", "void deep_ep::internode_ll::dispatch<true>(void*)", "gemm"})
+        EXPECT_FALSE(waitsForAllRanks(other)) << other;
     EXPECT_EQ(collectiveOfCall("ncclAllReduce"), "all_reduce");
     EXPECT_EQ(collectiveOfCall("ncclGroupStart"), "");
 }
