@@ -3,6 +3,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_totals.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/selection.h"
 #include "core/store/tracks/call_totals.h"
 
@@ -22,7 +23,7 @@ bool isBatchedProduct(std::string_view op)
 /// Sums activities by name, place and op.
 class PieceSums {
 public:
-    explicit PieceSums(const store::RunReader& reader) : reader_(reader) {}
+    PieceSums(const store::RunReader& reader, RunId run) : reader_(reader), kernels_(reader, run) {}
 
     void addKernels(StringId name, DeviceEventKind kind, StringId path, bool isBatched, Nanoseconds time,
                     std::int64_t instances)
@@ -31,11 +32,8 @@ public:
         const auto [place, isNew] = places_.try_emplace(
             {ofName, std::uint64_t{path.value} << 1 | std::uint64_t(isBatched)}, pieces_.size());
         if (isNew) {
-            const auto [description, isFirst] = described_.try_emplace(name);
-            if (isFirst)
-                description->second = analysis::KernelFamilies::standard().describe(reader_.text(name), kind);
-            add(path, isBatched, description->second.shortName, description->second.does,
-                description->second.family);
+            const analysis::KernelDescription& description = kernels_.describe(name, kind);
+            add(path, isBatched, description.shortName, description.does, description.family);
         }
         pieces_[place->second].time += time;
         pieces_[place->second].instances += instances;
@@ -80,7 +78,7 @@ private:
 
     const store::RunReader& reader_;
     std::unordered_map<Key, std::size_t, Hash> places_;
-    std::unordered_map<StringId, analysis::KernelDescription> described_;
+    RunKernels kernels_;
     std::vector<Piece> pieces_;
 };
 
@@ -105,7 +103,7 @@ bool addCallTotals(const store::RunReader& reader, RunId run, TracedPieces& trac
     const std::optional<store::CallTotals> totals = reader.callTotals(run);
     if (!totals || totals->activities.empty())
         return false;
-    PieceSums sums(reader);
+    PieceSums sums(reader, run);
     for (const store::ActivityTotal& total : totals->activities)
         if (total.isTraced)
             sums.addKernels(total.name, total.kind, total.path,
@@ -130,7 +128,7 @@ bool addTotals(const store::RunReader& reader, RunId run, TracedPieces& traced)
     const std::optional<store::RunTotals> totals = reader.totals(run);
     if (!totals || totals->kernels.empty())
         return false;
-    PieceSums sums(reader);
+    PieceSums sums(reader, run);
     for (const store::KernelTotal& total : totals->kernels)
         sums.addKernels(total.name, total.kind, total.path, false, Nanoseconds(total.total), total.instances);
     traced.pieces = sums.take();
@@ -164,7 +162,7 @@ void addDeviceEvents(const store::RunReader& reader, RunId run, const PartyFilte
                      TracedPieces& traced)
 {
     const std::vector<bool> batched = batchedProducts(reader, run);
-    PieceSums sums(reader);
+    PieceSums sums(reader, run);
     std::set<std::int32_t> steps;
     std::int32_t lastStep = kNoStep;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
@@ -190,7 +188,7 @@ void addOps(const store::RunReader& reader, RunId run, const PartyFilter& filter
     std::vector<Op> ops = reader.ops({.run = run});
     std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
     const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
-    PieceSums sums(reader);
+    PieceSums sums(reader, run);
     std::set<std::int32_t> steps;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i].step == kNoStep)

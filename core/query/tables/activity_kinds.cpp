@@ -59,7 +59,7 @@ const ActivityKinds::NameFacts& ActivityKinds::factsOf(const DeviceEvent& event)
     if (isNew) {
         NameFacts& facts = known->second;
         const std::string_view name = textOf_(event.name);
-        facts.description = analysis::KernelFamilies::standard().describe(name, event.kind);
+        facts.description = kernels_.describe(event.name, event.kind);
         facts.needsOccupancy =
             event.kind == DeviceEventKind::Kernel && analysis::needsOccupancy(facts.description.family);
         facts.computesForward = analysis::computesForwardAttention(name);

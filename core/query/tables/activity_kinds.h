@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/time/text_of.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/tables/advice_trace.h"
 
 #include <cstdint>
@@ -17,7 +18,10 @@ namespace tilescope::query {
 class ActivityKinds {
 public:
     /// \param trace  its devices must be known before the first activity
-    ActivityKinds(const analysis::TextOf& textOf, AdviceTrace& trace) : textOf_(textOf), trace_(trace) {}
+    ActivityKinds(const analysis::TextOf& textOf, RunKernels& kernels, AdviceTrace& trace)
+        : textOf_(textOf), kernels_(kernels), trace_(trace)
+    {
+    }
 
     /// The correlation of a collective's kernel; none is ignored.
     void noteCollective(CorrelationId correlation);
@@ -65,6 +69,7 @@ private:
     void add(const Key& key, const analysis::KernelDescription& description, const AdviceDevice* device);
 
     const analysis::TextOf& textOf_;
+    RunKernels& kernels_;
     AdviceTrace& trace_;
     std::unordered_set<std::uint32_t> collectives_; ///< correlations
     std::unordered_map<Key, std::uint32_t, Hash> numbers_;

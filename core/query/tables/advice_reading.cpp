@@ -69,7 +69,8 @@ class AdviceReading {
 public:
     AdviceReading(const store::RunReader& reader, std::optional<RunId> run, PartyQuery parties,
                   const std::function<bool()>& cancelled)
-        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader)), kinds_(textOf_, trace_)
+        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader)),
+          kernels_(reader, chooseRun(reader, run).run), kinds_(textOf_, kernels_, trace_)
     {
         trace_.run = chooseRun(reader, run);
         const RunParties all = reader.parties(trace_.run.run);
@@ -446,6 +447,7 @@ private:
     std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
     std::vector<Timestamp> lastLaunches_;       ///< by step
     Timestamp lastLaunch_ = Timestamp::min();
+    RunKernels kernels_;
     ActivityKinds kinds_;
     std::unordered_map<StringId, bool> loading_;
 };

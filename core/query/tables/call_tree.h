@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -135,8 +136,9 @@ struct CallTreeTable {
     bool whole = false; ///< of the whole recording instead of the traced steps
     std::optional<TimeSpan> span = {};
     CallTree tree = {};
-    HiddenCalls hidden = {}; ///< by filters
-    std::int64_t events = 0; ///< GPU activities, ops or allocations of the run, selected or not
+    HiddenCalls hidden = {};      ///< by filters
+    LaunchFamilies byLaunch = {}; ///< of kernels of GPU time whose names say no family
+    std::int64_t events = 0;      ///< GPU activities, ops or allocations of the run, selected or not
 
     bool isTime() const { return weight == CallWeight::Time || weight == CallWeight::Host; }
 };

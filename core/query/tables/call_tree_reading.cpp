@@ -1,10 +1,10 @@
 #include "core/query/tables/call_tree.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
 #include "core/query/runs/in_order.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/stored_work.h"
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace tilescope::query {
@@ -88,8 +89,10 @@ public:
         table_.events = table_.weight == CallWeight::Allocated ? counts.allocEvents
                         : table_.onGpu                         ? counts.deviceEvents
                                                                : counts.ops;
-        if (addStored(counts))
+        if (addStored(counts)) {
+            findFamilies();
             return std::move(table_);
+        }
         readOps();
         if (table_.weight == CallWeight::Allocated)
             addAllocations();
@@ -97,6 +100,7 @@ public:
             addGpuTime(counts.frames > 0);
         else
             addOpTime(counts.frames > 0);
+        findFamilies();
         return std::move(table_);
     }
 
@@ -156,6 +160,17 @@ private:
                                     total.self, total.calls);
         }
         return true;
+    }
+
+    /// Of the kernels at the ends of stacks whose names say none.
+    void findFamilies()
+    {
+        RunKernels kernels(reader_, table_.run.run);
+        std::unordered_set<std::uint32_t> names;
+        for (const CallTree::Entry& entry : table_.tree.entries())
+            if (entry.kind == CallKind::Kernel && names.insert(entry.name).second)
+                kernels.describe(table_.tree.names()[entry.name], DeviceEventKind::Kernel);
+        table_.byLaunch = kernels.takeByLaunch();
     }
 
     void readOps()
@@ -260,14 +275,8 @@ private:
 
     std::vector<analysis::TimedWork> workItems()
     {
-        std::unordered_map<StringId, analysis::KernelFamily> families;
-        const auto familyOf = [&](const DeviceEvent& event) {
-            const auto [known, isNew] = families.try_emplace(event.name);
-            if (isNew)
-                known->second =
-                    analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind).family;
-            return known->second;
-        };
+        RunKernels kernels(reader_, table_.run.run);
+        const auto familyOf = [&kernels](const DeviceEvent& event) { return kernels.familyOf(event); };
         std::string unread;
         const analysis::WorkContext context = workContextOf(config::specOf(table_.run.specJson, &unread));
         const analysis::WorkScope scope =

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 namespace tilescope::query {
@@ -281,14 +282,19 @@ private:
     std::vector<std::vector<RunSamples>> repeats_;
 };
 
-void describe(std::vector<ComparedGroup>& kernels)
+/// \param byLaunch  of either side
+void describe(std::vector<ComparedGroup>& kernels, std::span<const LaunchFamilies* const> byLaunch)
 {
     for (ComparedGroup& group : kernels) {
         const std::string& name = group.difference.key;
-        const auto description = analysis::KernelFamilies::standard().describe(
+        auto description = analysis::KernelFamilies::standard().describe(
             name, name.starts_with("Memcpy")   ? DeviceEventKind::Memcpy
                   : name.starts_with("Memset") ? DeviceEventKind::Memset
                                                : DeviceEventKind::Kernel);
+        for (const LaunchFamilies* const side : byLaunch)
+            if (const auto found = side->find(name);
+                found != side->end() && description.family == analysis::KernelFamily::Other)
+                description.family = found->second;
         group.shortName = description.shortName;
         group.family = wordOf(description.family);
     }
@@ -303,7 +309,7 @@ void compareEvents(Comparison& comparison, const TracedGroups& sideA, const Trac
     if (sideA.onGpu && sideB.onGpu) {
         comparison.families = compared(sideA.families, sideB.families, between);
         comparison.kernels = compared(sideA.kernels, sideB.kernels, between);
-        describe(comparison.kernels);
+        describe(comparison.kernels, std::array{&sideA.byLaunch, &sideB.byLaunch});
     } else if (!sideA.onGpu && !sideB.onGpu) {
         comparison.families = compared(sideA.families, sideB.families, between);
         comparison.kernels = compared(sideA.ops, sideB.ops, between);

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "core/analysis/time/busy_parts.h"
-#include "core/store/run_reader.h"
+#include "core/query/runs/run_kernels.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
 namespace tilescope::query {
@@ -17,9 +16,8 @@ public:
     analysis::DeviceWork of(const DeviceEvent& event);
 
 private:
-    const store::RunReader& reader_;
+    RunKernels kernels_;
     std::unordered_set<CorrelationId> collectives_; ///< of their kernels
-    std::unordered_map<StringId, analysis::DeviceWork> names_;
 };
 
 } // namespace tilescope::query

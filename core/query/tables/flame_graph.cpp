@@ -16,7 +16,10 @@ namespace {
 /// Equal names of one kind are described once.
 class Labels {
 public:
-    Labels(const CallTree& tree, std::vector<std::string>& labels) : tree_(tree), labels_(labels) {}
+    Labels(const CallTreeTable& table, std::vector<std::string>& labels)
+        : tree_(table.tree), byLaunch_(table.byLaunch), labels_(labels)
+    {
+    }
 
     struct Label {
         std::uint32_t index = 0;
@@ -41,7 +44,9 @@ private:
         if (const auto device = deviceKindOf(kind)) {
             analysis::KernelDescription description =
                 analysis::KernelFamilies::standard().describe(name, *device);
-            const Hue hue = description.family;
+            const auto launched =
+                description.family == analysis::KernelFamily::Other ? byLaunch_.find(name) : byLaunch_.end();
+            const Hue hue = launched == byLaunch_.end() ? description.family : launched->second;
             labels_.push_back(std::move(description.shortName));
             return {index, hue};
         }
@@ -57,6 +62,7 @@ private:
     }
 
     const CallTree& tree_;
+    const LaunchFamilies& byLaunch_;
     std::vector<std::string>& labels_;
     std::unordered_map<std::uint64_t, Label> known_;
 };
@@ -94,7 +100,7 @@ void layOut(FlameGraph& graph)
             first = i;
         last = i + 1;
     }
-    Labels labels(tree, graph.labels);
+    Labels labels(graph.table, graph.labels);
     // Level by level, each in order of its start.
     std::vector<FlameBox> above{{.start = 0, .end = graph.width(), .node = CallTree::kRoot}};
     while (!above.empty()) {

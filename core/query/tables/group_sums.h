@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/comparison.h"
 #include "core/base/units.h"
+#include "core/query/runs/run_kernels.h"
 
 #include <cstdint>
 #include <functional>
@@ -55,6 +56,7 @@ struct RunGroups {
     std::vector<analysis::GroupTimes> kernels = {};
     std::vector<analysis::GroupTimes> ops = {};
     std::vector<analysis::GroupTimes> ranges = {};
+    LaunchFamilies byLaunch = {}; ///< of kernels whose names say no family
 };
 
 } // namespace tilescope::query

@@ -1,11 +1,14 @@
 #include "core/query/tables/kernel_tables.h"
 
+#include "core/analysis/kernels/kernel_name.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/timed_work.h"
 #include "core/config/schema.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/runs/work_context.h"
+#include "core/query/tables/distinct_names.h"
 #include "core/query/tables/kernel_sums.h"
 #include "core/query/tables/work_tables.h"
 
@@ -75,6 +78,7 @@ public:
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);
         table_.run = chooseRun(reader, query.run);
+        kernels_.emplace(reader, table_.run.run);
         table_.grouping = query.grouping;
         table_.span = query.span;
         if (query.work)
@@ -95,6 +99,8 @@ public:
             table_.total += group.row.total;
         for (Group& group : groups_)
             table_.rows.push_back(rowOf(group));
+        if (query_.grouping == Grouping::Name)
+            tellRowsApart();
         std::stable_sort(table_.rows.begin(), table_.rows.end(), [](const auto& a, const auto& b) {
             return a.total != b.total ? a.total > b.total : a.key < b.key;
         });
@@ -106,6 +112,18 @@ public:
     }
 
 private:
+    void tellRowsApart()
+    {
+        std::vector<std::string> readable;
+        readable.reserve(table_.rows.size());
+        std::vector<ShownName> names;
+        for (KernelRow& row : table_.rows)
+            if (!row.shortName.empty())
+                names.push_back(
+                    {readable.emplace_back(analysis::readableKernelName(row.key)), &row.shortName});
+        makeDistinct(names);
+    }
+
     std::string_view placeOf(StringId path)
     {
         const auto [entry, isNew] = places_.try_emplace(path);
@@ -120,7 +138,7 @@ private:
         if (isFirst) {
             const auto [entry, isNew] = described_.try_emplace(reader_.text(name));
             if (isNew)
-                entry->second = analysis::KernelFamilies::standard().describe(entry->first, kind);
+                entry->second = kernels_->describe(entry->first, kind);
             known->second = entry->second.family;
         }
         return known->second;
@@ -325,6 +343,7 @@ private:
     std::optional<analysis::PathGlob> glob_;
     KernelsTable table_;
     std::unordered_map<StringId, std::string_view> places_;
+    std::optional<RunKernels> kernels_;
     std::unordered_map<StringId, KernelFamily> families_;
     std::unordered_map<std::string_view, analysis::KernelDescription> described_;
     std::map<KernelFamily, std::int64_t> familyTimes_;

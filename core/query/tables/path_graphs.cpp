@@ -16,7 +16,7 @@ constexpr Nanoseconds kShortestPiece{1'000'000};
 
 PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties)
     : reader_(reader), run_(run), parties_(parties), counts_(reader.counts(run)), waits_(reader.waits(run)),
-      collectives_(reader.collectives(run))
+      collectives_(reader.collectives(run)), kernels_(reader, run)
 {
 }
 
@@ -53,16 +53,18 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
     std::ranges::copy_if(waits_, std::back_inserter(batch_.waits), isWithin);
     batch_.collectives.clear();
     std::ranges::copy_if(collectives_, std::back_inserter(batch_.collectives), isWithin);
-    return analysis::recordedGraph({.ranges = batch_.ranges,
-                                    .ops = batch_.ops,
-                                    .frames = batch_.frames,
-                                    .calls = batch_.apiCalls,
-                                    .device = batch_.deviceEvents,
-                                    .waits = batch_.waits,
-                                    .collectives = batch_.collectives,
-                                    .parties = parties_,
-                                    .textOf = textsOf(reader_),
-                                    .onGpu = counts_.deviceEvents > 0});
+    return analysis::recordedGraph(
+        {.ranges = batch_.ranges,
+         .ops = batch_.ops,
+         .frames = batch_.frames,
+         .calls = batch_.apiCalls,
+         .device = batch_.deviceEvents,
+         .waits = batch_.waits,
+         .collectives = batch_.collectives,
+         .parties = parties_,
+         .textOf = textsOf(reader_),
+         .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
+         .onGpu = counts_.deviceEvents > 0});
 }
 
 void PathGraphs::eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take)

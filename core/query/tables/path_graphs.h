@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/recorded_graph.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -38,6 +39,7 @@ private:
     const store::EventCounts counts_;
     const std::vector<Wait> waits_;
     const std::vector<Collective> collectives_;
+    RunKernels kernels_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };
 

@@ -1,12 +1,12 @@
 #include "core/query/tables/rank_tables.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/query/runs/process_rank.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
@@ -76,7 +76,7 @@ public:
                  const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), textOf_(textsOf(reader)),
           run_(chooseRun(reader, query.run)), filter_(reader, run_.run, query.parties),
-          parties_(filter_.parties()), records_(reader.collectives(run_.run))
+          parties_(filter_.parties()), records_(reader.collectives(run_.run)), kernels_(reader, run_.run)
     {
         onGpu_ = reader.counts(run_.run).deviceEvents > 0;
         const store::EventWindow window = windowOf(reader, run_.run, query.span);
@@ -142,11 +142,8 @@ private:
             return analysis::workOfCopy(event.copy);
         if (ofCollectives_.contains(event.correlation.value))
             return DeviceWork::Communication;
-        const auto [known, isNew] = works_.try_emplace(event.name, DeviceWork::Compute);
-        if (isNew && analysis::KernelFamilies::standard().describe(textOf_(event.name), event.kind).family ==
-                         analysis::KernelFamily::Collective)
-            known->second = DeviceWork::Communication;
-        return known->second;
+        return kernels_.familyOf(event) == analysis::KernelFamily::Collective ? DeviceWork::Communication
+                                                                              : DeviceWork::Compute;
     }
 
     void readDevices()
@@ -408,7 +405,7 @@ private:
     Interval span_{};                                            ///< of the rows
     bool onGpu_ = false;
     bool hasGathers_ = false;
-    std::unordered_map<StringId, DeviceWork> works_; // by name of the kernel
+    RunKernels kernels_;
     std::map<ProcessIndex, OfProcess> processes_;
     analysis::StepStarts starts_;
     RanksTable table_;

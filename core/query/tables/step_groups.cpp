@@ -1,6 +1,5 @@
 #include "core/query/tables/step_groups.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/range_totals.h"
 #include "core/query/runs/selection.h"
@@ -140,8 +139,7 @@ std::string_view StepGroups::familyOf(StringId name)
 {
     Kernel& kernel = kernels_.at(name);
     if (kernel.family.empty())
-        kernel.family =
-            wordOf(analysis::KernelFamilies::standard().describe(reader_.text(name), kernel.kind).family);
+        kernel.family = wordOf(runKernels_.familyOf(name, kernel.kind));
     return kernel.family;
 }
 
@@ -167,7 +165,8 @@ RunGroups StepGroups::take()
             .onGpu = true,
             .families = families.take(),
             .kernels = kernels.take(),
-            .ranges = ranges.take()};
+            .ranges = ranges.take(),
+            .byLaunch = runKernels_.takeByLaunch()};
 }
 
 void StepGroups::addRanges(std::int32_t number, const Step& step, GroupSums& ranges)

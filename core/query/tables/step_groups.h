@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/runs/run_kernels.h"
 #include "core/query/tables/group_sums.h"
 #include "core/store/run_reader.h"
 
@@ -22,7 +23,10 @@ namespace tilescope::query {
 class StepGroups {
 public:
     /// \param reader  must outlive this object
-    StepGroups(const store::RunReader& reader, RunId run) : reader_(reader), run_(run) {}
+    StepGroups(const store::RunReader& reader, RunId run)
+        : reader_(reader), run_(run), runKernels_(reader, run)
+    {
+    }
 
     void add(const Range& range);
     void add(const Op& op);
@@ -118,6 +122,7 @@ private:
 
     const store::RunReader& reader_;
     const RunId run_;
+    RunKernels runKernels_;
     std::map<std::int32_t, Step> steps_;
     std::vector<Path> paths_;
     std::unordered_map<StringId, std::uint32_t> pathsById_;

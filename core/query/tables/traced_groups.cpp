@@ -1,9 +1,9 @@
 #include "core/query/tables/traced_groups.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/range_totals.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/model/text.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/group_sums.h"
 #include "core/query/tables/step_groups.h"
@@ -43,7 +43,7 @@ private:
 class RunSums {
 public:
     RunSums(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span)
-        : reader_(reader), onGpu_(reader.counts(run).deviceEvents > 0)
+        : reader_(reader), kernels_(reader, run), onGpu_(reader.counts(run).deviceEvents > 0)
     {
         if (!span) {
             steps_ = eachTracedStep(reader, run, [this](const TracedStep& step) { add(step); });
@@ -62,7 +62,8 @@ public:
                 .families = onGpu_ ? familySums_.take() : opFamilySums_.take(),
                 .kernels = kernelSums_.take(),
                 .ops = opSums_.take(),
-                .ranges = rangeSums_.take()};
+                .ranges = rangeSums_.take(),
+                .byLaunch = kernels_.takeByLaunch()};
     }
 
 private:
@@ -99,8 +100,7 @@ private:
     {
         Kernel& kernel = families_.at(name);
         if (kernel.family.empty())
-            kernel.family =
-                wordOf(analysis::KernelFamilies::standard().describe(reader_.text(name), kernel.kind).family);
+            kernel.family = wordOf(kernels_.familyOf(name, kernel.kind));
         return kernel.family;
     }
 
@@ -111,6 +111,7 @@ private:
     };
 
     const store::RunReader& reader_;
+    RunKernels kernels_;
     const bool onGpu_;
     std::size_t steps_ = 0;
     GroupSums familySums_;
@@ -191,6 +192,7 @@ TracedGroups joined(std::span<RunGroups> runs)
             continue;
         }
         groups.onGpu = true;
+        groups.byLaunch.merge(run.byLaunch);
         families.add(std::move(run.families), run.steps);
         kernels.add(std::move(run.kernels), run.steps);
     }

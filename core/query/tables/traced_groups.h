@@ -16,6 +16,7 @@ struct TracedGroups {
     std::vector<analysis::GroupTimes> kernels = {};  ///< none on a CPU
     std::vector<analysis::GroupTimes> ops = {};      ///< self time; only of runs without a GPU
     std::vector<analysis::GroupTimes> ranges = {};   ///< GPU time, or wall time without a GPU
+    LaunchFamilies byLaunch = {};                    ///< of kernels whose names say no family
     bool hasSteps = false;                           ///< of a span: events
     bool onGpu = false;
 };

@@ -11,6 +11,7 @@
 #include "core/model/text.h"
 #include "core/query/runs/json_members.h"
 #include "core/query/runs/run_device.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/stored_work.h"
 #include "core/query/runs/traced_pieces.h"
@@ -159,17 +160,10 @@ analysis::WorkGroupsOf groupsOf(Grouping grouping)
     }
 }
 
-/// Caches families by name.
-analysis::FamilyOf familyLookup(const analysis::TextOf& textOf)
+analysis::FamilyOf familyLookup(const store::RunReader& reader, RunId run)
 {
-    auto known = std::make_shared<std::unordered_map<StringId, analysis::KernelFamily>>();
-    return [known, textOf](const DeviceEvent& event) {
-        const auto [entry, isNew] = known->try_emplace(event.name);
-        if (isNew)
-            entry->second =
-                analysis::KernelFamilies::standard().describe(textOf(event.name), event.kind).family;
-        return entry->second;
-    };
+    auto kernels = std::make_shared<RunKernels>(reader, run);
+    return [kernels](const DeviceEvent& event) { return kernels->familyOf(event); };
 }
 
 void select(std::vector<TimedWork>& items, const std::string& pattern)
@@ -328,7 +322,7 @@ std::vector<TimedWork> workItems(const store::RunReader& reader, const EventQuer
                                  std::vector<analysis::SpecWork>& known)
 {
     const analysis::TextOf textOf = textsOf(reader);
-    const analysis::FamilyOf familyOf = familyLookup(textOf);
+    const analysis::FamilyOf familyOf = familyLookup(reader, table.run.run);
     const analysis::WorkContext context = workContextOf(spec);
     const analysis::WorkScope scope =
         table.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;

@@ -4,9 +4,11 @@
 #include "core/model/text.h"
 #include "core/query/runs/host_memory.h"
 #include "core/query/runs/in_order.h"
+#include "core/query/runs/run_kernels.h"
 #include "core/store/run_reader.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace tilescope::query {
 
@@ -90,7 +92,14 @@ bool addEvents(const RunReader& reader, RunId run, TimelineBuilder& builder,
 
 TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
 {
-    TimelineBuilder builder = builderFor([&reader](StringId id) { return reader.text(id); }, origin);
+    const auto kernels = std::make_shared<RunKernels>(reader, run);
+    TimelineBuilder builder(
+        [&reader](StringId id) { return reader.text(id); },
+        [kernels](std::string_view name, DeviceEventKind kind) {
+            analysis::KernelDescription description = kernels->describe(name, kind);
+            return TimelineBuilder::DeviceName{std::move(description.shortName), description.family};
+        },
+        origin);
     const std::vector<ThreadName> threads = reader.threads(run);
     builder.setParties({partiesWithHost(reader, run), threads});
     for (const ThreadName& thread : threads)
