@@ -112,7 +112,10 @@ def partition(wall, last_launch, device, calls):
 
 
 def verdict(wall, busy, launching, synchronizing, tracing, unexplained):
-    """What limits a step: GPU-bound if the GPU is busy for at least 85 % of the wall time, otherwise the largest idle part."""
+    """What limits a step: GPU-bound if the GPU is busy for at least 85 % of the wall time, otherwise the largest idle part.
+    A step without any work of the GPU is not judged."""
+    if busy == 0:
+        return b"not judged"
     if wall > 0 and busy / wall >= GPU_BOUND_SHARE:
         return b"GPU-bound"
     parts = ((launching, b"launch-bound"), (synchronizing, b"sync-bound"), (tracing, b"tracing-bound"),
