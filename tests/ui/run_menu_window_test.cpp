@@ -125,7 +125,9 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     EXPECT_EQ(history.undoName(), QStringLiteral("deleting 1 run of lm.tscope"));
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
     waitForRuns(before);
-    EXPECT_EQ(window_.workspace().files()[0].snapshot->runs.back().param("backend"), "flash");
+    const auto* const restored = window_.workspace().files()[0].snapshot->find(RunId{2});
+    ASSERT_NE(restored, nullptr) << "it is back under its number";
+    EXPECT_EQ(restored->param("backend"), "flash");
     EXPECT_TRUE(history.undoName().isEmpty());
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
     waitForRuns(before - 1);
