@@ -2,7 +2,14 @@
 reducer), with every backend and in every version from 2.0 on. Nothing here raises into the program.
 """
 
+import atexit
+import os
 import sys
+import time
+import weakref
+
+# At exit, the longest wait for threads of PyTorch that will call a function of the recorder.
+_PATIENCE_S = 60
 
 # Operators, with the name of the operation. Those that a version lacks are left out.
 _OPERATORS = {
@@ -32,6 +39,10 @@ class Collectives:
         self._torch = torch
         self._c10d = c10d
         self._numbers = {}  # of the latest collective of each group
+        # Functions that a thread of PyTorch will call when an operation is done.
+        self._awaited = weakref.WeakSet()
+        os.register_at_fork(after_in_child=self._awaited.clear)
+        atexit.register(self._settle)
         # A kernel before those of the backends: it notes the call and passes it on.
         self._library = torch.library.Library("c10d", "IMPL")
         for name, op in _OPERATORS.items():
@@ -102,11 +113,25 @@ class Collectives:
             work = result[-1] if isinstance(result, (list, tuple)) else result
             unbox = getattr(self._torch._C._distributed_c10d.Work, "unbox", None)
             if work is not None and unbox is not None and not sys.is_finalizing():
-                unbox(work).get_future().add_done_callback(lambda _: collected(number))
+                def done(_):
+                    collected(number)
+
+                self._awaited.add(done)
+                unbox(work).get_future().add_done_callback(done)
                 return
         except Exception:
             pass
         collected(number)
+
+    def _settle(self):
+        """Waits until the threads of PyTorch hold no function of the recorder, as the end of their process group waits for
+        the operations: a thread that asks for the interpreter after its end would abort the process."""
+        until = time.monotonic() + _PATIENCE_S
+        try:
+            while self._awaited and time.monotonic() < until:
+                time.sleep(0.001)
+        except BaseException:  # a signal: the program ends all the same
+            pass
 
 
 def watch(recorder, torch, c10d):

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace tilescope {
+
+/// tests/data/record/train.py, with another call of its layers, preparation of its model or number of workers.
+inline std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
+                            const std::string& workers = "0")
+{
+    std::ifstream file(TRAINING_SCRIPT);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (const auto& [word, by] :
+         {std::pair{std::string("= CALL"), call}, {"= PREPARE", prepare}, {"=WORKERS", workers}})
+        text.replace(text.find(word) + 1, word.size() - 1, by);
+    return text;
+}
+
+} // namespace tilescope
