@@ -36,6 +36,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <ostream>
 #include <stop_token>
 #include <utility>
@@ -201,7 +202,16 @@ public:
             take(line);
     }
 
-    /// Waits for its end.
+    /// Waits for its end. It may be signalled until wait() is called.
+    void waitForEnd()
+    {
+        output_.reset();
+        siginfo_t info{};
+        while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+        }
+    }
+
+    /// Waits for its end and forgets the process.
     /// \return  its status, as of waitpid()
     int wait()
     {
@@ -368,7 +378,8 @@ private:
             words.insert(words.begin(), recorder.begin(), recorder.end());
         }
         ReadProgram program(std::move(words), command.line);
-        const std::stop_callback end(stop_, [&program] { program.send(SIGTERM); });
+        const auto terminate = [&program] { program.send(SIGTERM); };
+        std::optional<std::stop_callback<decltype(terminate)>> onStop(std::in_place, stop_, terminate);
         std::vector<double> steps;
         std::optional<Error> wrong;
         program.eachLine([&](const std::string& line) {
@@ -381,6 +392,8 @@ private:
                     wrong = error;
             }
         });
+        program.waitForEnd();
+        onStop.reset(); // its number may be another process' from now on
         const int status = program.wait();
         if (stop_.stop_requested())
             throw Stopped{};
