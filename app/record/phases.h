@@ -38,7 +38,7 @@ void leaveClosure() noexcept;
 /// In a forked child: nothing is open, and no module was called.
 void forgetPhases() noexcept;
 
-/// Asks whether the thread is within an optimizer's step: one that raised an exception has not told its end.
+/// Whether this thread still runs an optimizer's step. An exception ends a step without a call of leaveOptimizer().
 using IsInStep = bool (*)() noexcept;
 void setOptimizerProbe(IsInStep isInStep) noexcept;
 

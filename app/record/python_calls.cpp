@@ -276,7 +276,37 @@ bool isProgramsOptimizer(void* optimizer)
     return true;
 }
 
-/// \return  (arguments, named) with a closure that suspends the optimizer's phase; null: there is no closure
+/// A copy of a tuple with another item in one place; takes the item. Null if there is no memory.
+void* tupleWith(void* tuple, std::ptrdiff_t place, void* item)
+{
+    const std::ptrdiff_t count = api->sizeOfTuple(tuple);
+    void* copy = api->newTuple(count);
+    if (!copy) {
+        api->release(item);
+        return nullptr;
+    }
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        void* each = i == place ? item : api->itemOfTuple(tuple, i);
+        if (i != place)
+            api->retain(each);
+        api->setItemOfTuple(copy, i, each);
+    }
+    return copy;
+}
+
+/// A copy of a dict with another value of one key; takes the value. Null if there is no memory.
+void* dictWith(void* dict, const char* key, void* value)
+{
+    void* copy = api->copyOfDict(dict);
+    if (copy && api->setItemOfDict(copy, key, value) != 0) {
+        api->release(copy);
+        copy = nullptr;
+    }
+    api->release(value);
+    return copy;
+}
+
+/// \return  (arguments, named) with a closure that suspends the optimizer's phase; null: there is no closure, or no memory
 void* withWatchedClosure(void* arguments, void* named)
 {
     const auto isClosure = [](void* object) {
@@ -289,29 +319,19 @@ void* withWatchedClosure(void* arguments, void* named)
     if (!isClosure(closure))
         return nullptr;
     void* watched = makeWatched(Kind::Closure, closure, nullptr, nullptr, nullptr);
-    void* both = watched ? api->newTuple(2) : nullptr;
-    if (!both)
+    if (!watched)
         return nullptr;
-    if (isNamed) {
-        void* copy = api->copyOfDict(named);
-        api->setItemOfDict(copy, "closure", watched);
-        api->release(watched);
-        api->retain(arguments);
-        api->setItemOfTuple(both, 0, arguments);
-        api->setItemOfTuple(both, 1, copy);
-        return both;
+    void* changed = isNamed ? dictWith(named, "closure", watched) : tupleWith(arguments, 1, watched);
+    void* both = changed ? api->newTuple(2) : nullptr;
+    if (!both) {
+        if (changed)
+            api->release(changed);
+        return nullptr;
     }
-    const std::ptrdiff_t count = api->sizeOfTuple(arguments);
-    void* copy = api->newTuple(count);
-    for (std::ptrdiff_t i = 0; i < count; ++i) {
-        void* item = i == 1 ? watched : api->itemOfTuple(arguments, i);
-        if (i != 1)
-            api->retain(item);
-        api->setItemOfTuple(copy, i, item);
-    }
-    api->retain(named);
-    api->setItemOfTuple(both, 0, copy);
-    api->setItemOfTuple(both, 1, named);
+    void* same = isNamed ? arguments : named;
+    api->retain(same);
+    api->setItemOfTuple(both, 0, isNamed ? same : changed);
+    api->setItemOfTuple(both, 1, isNamed ? changed : same);
     return both;
 }
 
