@@ -5,12 +5,11 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/spelling.h"
+#include "core/base/terminal_columns.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <ranges>
@@ -300,12 +299,7 @@ std::size_t charactersIn(std::string_view text)
 std::size_t columnsForHelp()
 {
     constexpr std::size_t kUsual = 80;
-    if (const char* columns = std::getenv("COLUMNS"))
-        if (const auto number = parseNumber<std::int64_t>(columns); number && *number > 0)
-            return static_cast<std::size_t>(*number);
-    winsize size{};
-    const bool isKnown = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return isKnown ? size.ws_col : kUsual;
+    return columnsOfEnvironment().value_or(columnsOfTerminal(STDOUT_FILENO).value_or(kUsual));
 }
 
 /// Writes the words of a text on lines of at most `room` columns, the second and further ones behind `indent` spaces.

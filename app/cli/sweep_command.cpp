@@ -5,13 +5,13 @@
 #include "app/cli/notes.h"
 #include "app/cli/progress.h"
 #include "core/base/error.h"
+#include "core/base/terminal_columns.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/table.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/slurm_script.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,9 +29,8 @@ ProgressStyle styleHere()
     style.colour = exchange::styleOfStandardOutput().colour;
     style.lineWidth = exchange::styleOfStandardOutput().width;
     style.bar = isatty(STDERR_FILENO) != 0 && !isQuiet();
-    winsize size{};
-    if (style.bar && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
-        style.width = size.ws_col;
+    if (style.bar)
+        style.width = columnsOfTerminal(STDERR_FILENO).value_or(style.width);
     return style;
 }
 

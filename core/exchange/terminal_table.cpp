@@ -1,18 +1,17 @@
-#include "core/base/colour_choice.h"
-#include "core/exchange/printed_table.h"
 #include "core/exchange/table.h"
 
+#include "core/base/colour_choice.h"
 #include "core/base/plural.h"
+#include "core/base/terminal_columns.h"
 #include "core/exchange/number.h"
+#include "core/exchange/printed_table.h"
 #include "core/exchange/text.h"
 #include "core/model/run_status.h"
 #include "core/model/text.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -204,15 +203,7 @@ TerminalStyle styleOfStandardOutput()
     const char* terminal = std::getenv("TERM");
     if (colourChoice() == ColourChoice::Auto)
         style.colour = !(noColour && *noColour) && terminal && std::string_view(terminal) != "dumb";
-    winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        style.width = size.ws_col;
-    if (const char* columns = std::getenv("COLUMNS")) {
-        const std::string_view text(columns);
-        std::size_t width = 0;
-        if (std::from_chars(text.data(), text.data() + text.size(), width).ec == std::errc{} && width > 0)
-            style.width = width;
-    }
+    style.width = columnsOfEnvironment().value_or(columnsOfTerminal(STDOUT_FILENO).value_or(style.width));
     return style;
 }
 
