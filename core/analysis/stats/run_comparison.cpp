@@ -183,18 +183,26 @@ double logOfQuickSteps(std::span<const TimedRun> runs)
     return std::log(quantile(times, kQuickSteps));
 }
 
-/// The mean of logOfWaiting() of the runs with steps; none if one does not know it.
-std::optional<double> meanWaiting(std::span<const TimedRun> runs)
+/// A value of each run with steps; none if one of these runs does not know how long it waited.
+template <class Value>
+std::optional<std::vector<double>> ofRunsWithWaiting(std::span<const TimedRun> runs, Value value)
 {
-    std::vector<double> logs;
+    std::vector<double> values;
     for (const TimedRun& run : runs) {
         if (run.times.empty())
             continue;
         if (!run.waiting)
             return {};
-        logs.push_back(logOfWaiting(run));
+        values.push_back(value(run));
     }
-    return meanOf(logs);
+    return values;
+}
+
+/// The mean of logOfWaiting() of the runs with steps; none if one does not know it.
+std::optional<double> meanWaiting(std::span<const TimedRun> runs)
+{
+    const auto logs = ofRunsWithWaiting(runs, logOfWaiting);
+    return logs ? std::optional(meanOf(*logs)) : std::nullopt;
 }
 
 /// A second estimate of the logarithm of the ratio of runs that were not taken in turn, less affected by a host that
@@ -215,15 +223,9 @@ double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedR
 /// timed steps together, so that it is taken off their sum. Empty if a run does not know it.
 std::vector<double> logsWithoutWaiting(std::span<const TimedRun> runs)
 {
-    std::vector<double> logs;
-    for (const TimedRun& run : runs) {
-        if (run.times.empty())
-            continue;
-        if (!run.waiting)
-            return {};
-        logs.push_back(std::log(meanOf(run.times)) - logOfWaiting(run));
-    }
-    return logs;
+    return ofRunsWithWaiting(
+               runs, [](const TimedRun& run) { return std::log(meanOf(run.times)) - logOfWaiting(run); })
+        .value_or(std::vector<double>{});
 }
 
 /// A ratio of two sides, as a logarithm, with half its interval.
