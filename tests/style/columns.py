@@ -17,7 +17,7 @@ WINDOW_ALONE = {
     "ui/charts/chart_rows.cpp": {"Fit", "Formula", "± of c, %", "From", "R²", "At %1, %2"},
     "ui/compare/comparison_rows.cpp": {"Part", "Peak B / A"},
     "ui/compare/distribution_plot.cpp": {"Phase", "Run", "Sample", "Wall, ms"},
-    "ui/flame/flame_page.cpp": {"of the box", "A over B", "B - A"},
+    "ui/flame/flame_shares.cpp": {"of the box", "A over B", "B - A"},
     "ui/kernels/kernel_rows.cpp": {"Min to max, log"},
     "ui/kit/copy_menu.cpp": {"Line", "x", "y"},
     "ui/kit/run_columns.cpp": {"Run"},

@@ -4,9 +4,11 @@
 #include "core/query/memory/memory_difference.h"
 #include "core/query/tables/call_tree_filter.h"
 #include "ui/flame/flame_filter_line.h"
+#include "ui/flame/flame_shares.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/device_box.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
@@ -43,18 +45,6 @@ using query::CallWeight;
 
 constexpr std::int64_t kMostShares = 1000; ///< rows of the table
 
-// The noun for the ends of stacks: singular, plural.
-std::pair<QString, QString> endWords(const query::FlameGraph& graph)
-{
-    if (graph.isInverted)
-        return {FlamePage::tr("Caller"), FlamePage::tr("Callers")};
-    if (graph.table.weight == CallWeight::Allocated)
-        return {FlamePage::tr("Category"), FlamePage::tr("Categories")};
-    return graph.table.weight == CallWeight::Time && graph.table.onGpu
-               ? std::pair(FlamePage::tr("Kernel"), FlamePage::tr("Kernels"))
-               : std::pair(FlamePage::tr("Op"), FlamePage::tr("Ops"));
-}
-
 // Large trees take long to destroy.
 template <class Value> void releaseInBackground(std::shared_ptr<const Value> value)
 {
@@ -73,25 +63,6 @@ QString menuText(const QString& name)
 double shareOf(std::int64_t part, std::int64_t whole)
 {
     return whole > 0 ? double(part) / double(whole) : 0;
-}
-
-// Equal calls together.
-struct ShareRow : query::CallTreeRow {
-    Node node = CallTree::kRoot; // one of them
-};
-
-// A share is what ends at its calls or, if the graph is inverted, all that their callers take.
-std::vector<ShareRow> rowsOf(const query::FlameGraph& graph, const std::vector<query::FlameShare>& shares)
-{
-    std::vector<ShareRow> rows;
-    for (const query::FlameShare& share : shares) {
-        ShareRow& row = rows.emplace_back();
-        row.node = share.node;
-        row.self = row.total = share.amount;
-        row.count = share.count;
-        row.percent = 100 * graph.shareOfAll(share.amount);
-    }
-    return rows;
 }
 
 query::CallTreeRow rowOf(const query::FlameGraph& graph, Node node)
@@ -158,15 +129,15 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
         showSelection();
     });
     connect(view_, &FlameView::hovered, this, [this](std::optional<Node> node) {
-        emit cursorText(node ? titleOf(*node) + QStringLiteral("  ") + shareText(*graph_, *node) : QString());
+        emit cursorText(node ? boxTitle(*graph_, *node) + QStringLiteral("  ") + shareText(*graph_, *node)
+                             : QString());
     });
 }
 
 QWidget* FlamePage::makeTools()
 {
     auto* tools = new ToolBar(this);
-    device_ = new ComboBox(tr("GPU of the graph"));
-    device_->hide();
+    device_ = new DeviceBox(tr("GPU of the graph"));
     connect(device_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(device_);
     weight_ = new ComboBox(tr("Width of the boxes"));
@@ -264,14 +235,15 @@ QString FlamePage::command() const
 
 query::PartyQuery FlamePage::party() const
 {
-    const int chosen = device_->currentIndex() - 1;
-    return chosen >= 0 ? devices_.at(std::size_t(chosen)).query : run_ ? run_->process : query::PartyQuery{};
+    if (const query::PartyChoice* device = device_->chosen())
+        return device->query;
+    return run_ ? run_->process : query::PartyQuery{};
 }
 
 QString FlamePage::partyWords() const
 {
-    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
-        return QString::fromStdString(devices_.at(std::size_t(chosen)).title);
+    if (const query::PartyChoice* device = device_->chosen())
+        return QString::fromStdString(device->title);
     if (!run_)
         return {};
     const QString first = run_->sumWords();
@@ -296,9 +268,7 @@ void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
     run_.reset();
     second_.reset();
-    devices_.clear();
-    device_->clear();
-    device_->hide();
+    device_->forget();
     compare_->setVisible(runs.size() > 1);
     if (runs.empty() || !filtered_ || *filtered_ != runs.front().key) {
         filters_.clear();
@@ -356,13 +326,7 @@ void FlamePage::loaded(Loaded loaded)
 {
     releaseInBackground(std::exchange(table_, std::move(loaded.table)));
     releaseInBackground(std::exchange(difference_, std::move(loaded.difference)));
-    if (device_->count() == 0 && !loaded.devices.empty()) {
-        devices_ = std::move(loaded.devices);
-        device_->addItem(tr("all GPUs"));
-        for (const query::PartyChoice& choice : devices_)
-            device_->addItem(QString::fromStdString(choice.title));
-        device_->show();
-    }
+    device_->setDevices(std::move(loaded.devices));
     layOut();
 }
 
@@ -466,11 +430,6 @@ Node FlamePage::shown() const
     return view_->selected() != CallTree::kRoot ? view_->selected() : view_->zoomed();
 }
 
-QString FlamePage::titleOf(Node node) const
-{
-    return node == CallTree::kRoot ? tr("Whole run") : QString::fromStdString(graph_->labelOf(node));
-}
-
 // The run, and the ancestors of the box that fills the width.
 void FlamePage::showTrail()
 {
@@ -479,7 +438,7 @@ void FlamePage::showTrail()
     QStringList words;
     for (Node node = view_->zoomed(); node != CallTree::kRoot;
          node = graph_->table.tree.entries()[node].parent)
-        words.prepend(titleOf(node));
+        words.prepend(boxTitle(*graph_, node));
     QString name = run_->source();
     if (second_)
         name = run_->letter + QLatin1Char(' ') + name;
@@ -510,98 +469,16 @@ void FlamePage::showSelection()
     showDetails(node);
 }
 
-// What took the time of the selected box in one run.
-TableData FlamePage::shareRows(Node node, const QString& title) const
-{
-    const CallTree& tree = graph_->table.tree;
-    const std::vector<ShareRow> listed = rowsOf(*graph_, rows_);
-    const exchange::CallColumns of(graph_->table);
-    const bool isSelf = graph_->table.isTime() && !graph_->table.onGpu && !graph_->isInverted;
-    const exchange::CallColumns::Of& amount = isSelf ? of.self : of.total;
-    TableMaker<ShareRow> maker(listed);
-    maker
-        .add(makeColumn(title, TableColumn::Kind::Text, 0),
-             [&](const ShareRow& row) {
-                 return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
-             })
-        .swatch = true;
-    maker.add(of.count, 60);
-    maker.add(amount, 76);
-    maker.addBar(amount, 110);
-    maker.add(exchange::ColumnOf<ShareRow>(
-                  "", "of the box",
-                  [box = std::max<std::int64_t>(1, graph_->sums.amount[node])](const ShareRow& row) {
-                      return 100.0 * double(row.total) / double(box);
-                  },
-                  {.unit = quantity::Unit::Percent}),
-              86);
-    maker.add(of.percent, 104);
-    return maker.table(listed, [&](const ShareRow& row) { return Swatch::of(graph_->boxOf(row.node).hue); });
-}
-
-// Both runs side by side. The drawn widths are the larger of both, so neither run has them.
-TableData FlamePage::shareRowsOfTwo(const QString& title) const
-{
-    using Share = query::FlameShare;
-    using Of = exchange::ColumnOf<Share>;
-    const CallTree& tree = graph_->table.tree;
-    const quantity::Unit unit = exchange::amountsOf(graph_->table).unit;
-    const double allA = double(graph_->difference->totalA.front());
-    const double allB = double(graph_->difference->totalB.front());
-    double most = 0;
-    for (const Share& row : rows_)
-        most = std::max({most, double(row.a), double(row.b)});
-    TableMaker<Share> maker(rows_);
-    maker
-        .add(makeColumn(title, TableColumn::Kind::Text, 0),
-             [&](const Share& row) {
-                 return makeWords(titleOf(row.node), QString::fromStdString(tree.nameOf(row.node)));
-             })
-        .swatch = true;
-    const auto amount = [&maker, unit](const char* name, std::int64_t Share::*value,
-                                       std::int64_t Share::*count) {
-        maker.add(Of("", name,
-                     [value, count](const Share& row) {
-                         return row.*count > 0 ? std::optional(double(row.*value)) : std::nullopt;
-                     },
-                     {.unit = unit, .unitGroup = 1}),
-                  70, kMissingIsZero);
-    };
-    amount("A", &Share::a, &Share::countA);
-    amount("B", &Share::b, &Share::countB);
-    maker
-        .add(makeColumn(tr("A over B"), TableColumn::Kind::Bar, 70),
-             [most](const Share& row) {
-                 TableCell bar = makeBar(double(row.a), most);
-                 bar.secondBar = most > 0 ? double(row.b) / most : -1;
-                 return bar;
-             })
-        .sortable = false;
-    maker.add(Of("", "B - A", [](const Share& row) { return double(row.b - row.a); },
-                 {.unit = unit, .meaning = exchange::Meaning::Difference, .unitGroup = 1}),
-              80);
-    const auto percent = [&maker](const char* name, std::int64_t Share::*value, double all) {
-        maker.add(Of("", name,
-                     [value, all](const Share& row) {
-                         return all > 0 ? std::optional(100 * double(row.*value) / all) : std::nullopt;
-                     },
-                     {.unit = quantity::Unit::Percent}),
-                  66);
-    };
-    percent("of A", &Share::a, allA);
-    percent("of B", &Share::b, allB);
-    return maker.table(rows_, [&](const Share& row) { return Swatch::of(graph_->boxOf(row.node).hue); });
-}
-
 void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
 {
     rows_ = std::move(rows);
     different_ = std::ssize(rows_);
     if (std::ssize(rows_) > kMostShares)
         rows_.resize(kMostShares);
-    const auto [one, several] = endWords(*graph_);
-    shares_->show(graph_->difference ? shareRowsOfTwo(one) : shareRows(node, one));
-    sharesPanel_->setTitle(node == CallTree::kRoot ? several : tr("%1 of %2").arg(several, titleOf(node)));
+    const QString several = endWords(*graph_).second;
+    shares_->show(sharesTable(*graph_, node, rows_));
+    sharesPanel_->setTitle(node == CallTree::kRoot ? several
+                                                   : tr("%1 of %2").arg(several, boxTitle(*graph_, node)));
     sharesPanel_->setSubtitle(joinedWords(tr("the largest first"), partyWords()));
     showDetails(node);
 }
@@ -620,7 +497,7 @@ void FlamePage::showDetails(Node node)
     if (isBox) {
         addOf(of.kind, QString::fromUtf8(query::wordOf(row.kind)));
         const QString name = QString::fromStdString(tree.nameOf(node));
-        if (name != titleOf(node))
+        if (name != boxTitle(*graph_, node))
             add(tr("name"), name);
         if (const QString path = QString::fromStdString(graph_->modulePath(node)); !path.isEmpty())
             add(tr("module"), path);
@@ -659,11 +536,12 @@ void FlamePage::showDetails(Node node)
         add(tr("levels"), wholeNumber(std::ssize(graph_->rows)));
     }
     details_->setRows(std::move(rows), true);
-    detailsPanel_->setTitle(titleOf(node));
+    detailsPanel_->setTitle(boxTitle(*graph_, node));
     detailsPanel_->setToolTip(isBox ? QString::fromStdString(tree.nameOf(node)) : QString());
     openKernels_->setVisible(targetOf(node, false).has_value());
     openRoofline_->setVisible(targetOf(node, true).has_value());
-    emit selectionText(isBox ? tr("%1: %2").arg(titleOf(node), shareText(*graph_, node)) : QString());
+    emit selectionText(isBox ? tr("%1: %2").arg(boxTitle(*graph_, node), shareText(*graph_, node))
+                             : QString());
 }
 
 void FlamePage::setFilters(std::vector<query::CallFilter> filters)
@@ -714,14 +592,15 @@ void FlamePage::openMenu(Node node, QPoint at)
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     if (node != CallTree::kRoot) {
-        const QString name = menuText(titleOf(node));
+        const QString name = menuText(boxTitle(*graph_, node));
         for (const auto& [kind, words] :
              {std::pair(Kind::KeepOnly, tr("Keep only %1")), std::pair(Kind::Hide, tr("Hide %1")),
               std::pair(Kind::Callers, tr("Find callers of %1"))})
             menu->addAction(words.arg(name), this, [this, kind = kind, node] { addFilter(kind, node); });
         menu->addSeparator();
         menu->addAction(tr("Zoom to it"), this, [this, node] { view_->zoomTo(node); });
-        menu->addAction(tr("Find all of this name"), this, [this, node] { find_->setText(titleOf(node)); });
+        menu->addAction(tr("Find all of this name"), this,
+                        [this, node] { find_->setText(boxTitle(*graph_, node)); });
         if (targetOf(node, false))
             menu->addAction(tr("Show on the Kernels page"), this, [this] { openKernels(false); });
         if (targetOf(node, true))

@@ -18,6 +18,7 @@ class QPushButton;
 namespace tilescope::ui {
 
 class ComboBox;
+class DeviceBox;
 class FlameFilterLine;
 class FlameView;
 class KeyValueTable;
@@ -67,8 +68,6 @@ private:
     query::PartyQuery party() const; ///< the chosen GPU, otherwise the process that all pages show
     QString partyWords() const;      ///< "all 2 ranks", "GPU 1"
     QString whatIsShown() const;
-    TableData shareRows(query::CallTree::Node node, const QString& title) const;
-    TableData shareRowsOfTwo(const QString& title) const;
     QString whyNothing() const;
     void loaded(Loaded loaded);
     void layOut();
@@ -85,7 +84,6 @@ private:
     void showShares(query::CallTree::Node node, std::vector<query::FlameShare> rows);
     void showMessage(const QString& text);
     query::CallTree::Node shown() const; ///< the selected box, otherwise the box that fills the width
-    QString titleOf(query::CallTree::Node node) const;
 
     JobTracker loading_{this};
     JobTracker laying_{this};
@@ -96,12 +94,11 @@ private:
     std::shared_ptr<const query::CallTreeTable> table_;
     std::shared_ptr<const query::CallTreeDifference> difference_;
     std::shared_ptr<const query::FlameGraph> graph_;
-    std::vector<query::PartyChoice> devices_; ///< after "all"
-    std::vector<query::FlameShare> rows_;     ///< of the table
-    std::optional<std::int64_t> different_;   ///< before the table was cut; none while they are counted
+    std::vector<query::FlameShare> rows_;   ///< of the table
+    std::optional<std::int64_t> different_; ///< before the table was cut; none while they are counted
     std::vector<query::CallFilter> filters_;
     std::shared_ptr<const RunKey> filtered_; ///< the run that they are about
-    ComboBox* device_ = nullptr;
+    DeviceBox* device_ = nullptr;
     ComboBox* weight_ = nullptr;
     QCheckBox* compare_ = nullptr;
     QCheckBox* invert_ = nullptr;

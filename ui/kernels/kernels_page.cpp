@@ -7,6 +7,7 @@
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/device_box.h"
 #include "ui/kit/message_stack.h"
 #include "ui/kit/missing_trace.h"
 #include "ui/kit/number_text.h"
@@ -52,7 +53,7 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     : Page(workspace, parent), grouping_(new SegmentedControl({tr("name"), tr("family"), tr("range"),
                                                                tr("module"), tr("phase"), tr("shape")})),
       filter_(makeFindField(tr("Filter…"), tr("Filter kernels"))),
-      device_(new ComboBox(tr("GPU of the kernels"))), step_(new ComboBox(tr("Step"))),
+      device_(new DeviceBox(tr("GPU of the kernels"))), step_(new ComboBox(tr("Step"))),
       range_(new ComboBox(tr("Range"))), summary_(new QLabel), stack_(new MessageStack),
       table_(new TableView), panels_(new QScrollArea), durations_(new DurationsPanel),
       rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), families_(new FamiliesPanel)
@@ -149,9 +150,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     times_.reset();
     full_.reset();
     attentionAnswer_.reset();
-    devices_.clear();
-    device_->clear();
-    device_->hide();
+    device_->forget();
     step_->clear();
     range_->clear();
     if (runs.empty()) {
@@ -223,10 +222,7 @@ void KernelsPage::load()
 void KernelsPage::timelineLoaded(Shown shown)
 {
     timeline_ = std::move(shown.timeline);
-    if (device_->count() == 0) {
-        devices_ = std::move(shown.devices);
-        fillDevices();
-    }
+    device_->setDevices(std::move(shown.devices));
     if (!timeline_)
         return;
     if (step_->count() == 0)
@@ -449,22 +445,11 @@ void KernelsPage::fillSteps()
         step_->addItem(tr("step %1").arg(step.step), step.step);
 }
 
-// If the run has several of each process.
-void KernelsPage::fillDevices()
-{
-    if (devices_.empty())
-        return;
-    device_->addItem(tr("all GPUs"));
-    for (const query::PartyChoice& choice : devices_)
-        device_->addItem(QString::fromStdString(choice.title));
-    device_->show();
-}
-
 // The chosen GPU, otherwise the process that all pages show.
 std::optional<query::PartyChoice> KernelsPage::party() const
 {
-    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
-        return devices_.at(std::size_t(chosen));
+    if (const query::PartyChoice* device = device_->chosen())
+        return *device;
     if (!run_ || run_->process.empty())
         return {};
     const auto process = std::ranges::find(run_->run->processes, run_->process, &query::PartyChoice::query);
@@ -473,8 +458,8 @@ std::optional<query::PartyChoice> KernelsPage::party() const
 
 QString KernelsPage::partyWords() const
 {
-    if (const int chosen = device_->currentIndex() - 1; chosen >= 0)
-        return QString::fromStdString(devices_.at(std::size_t(chosen)).title);
+    if (const query::PartyChoice* device = device_->chosen())
+        return QString::fromStdString(device->title);
     return run_ ? run_->sumWords() : QString();
 }
 
@@ -630,7 +615,7 @@ QWidget* KernelsPage::makeTools()
     filter_->setMinimumWidth(sizes().of(110));
     filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
     tools_->add(filter_);
-    for (QComboBox* box : {device_, step_, range_}) {
+    for (QComboBox* box : {static_cast<QComboBox*>(device_), step_, range_}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         box->setMinimumContentsLength(box == range_ ? 12 : 7);
         box->setMaxVisibleItems(24);
@@ -638,7 +623,6 @@ QWidget* KernelsPage::makeTools()
         tools_->add(box);
     }
     device_->setToolTip(tr("Kernels of this GPU"));
-    device_->hide();
     step_->setToolTip(tr("Kernels of this traced step"));
     range_->setToolTip(tr("Kernels that were launched within this range"));
     summary_->setObjectName(QStringLiteral("summary"));

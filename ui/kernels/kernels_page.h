@@ -11,6 +11,7 @@ class QScrollArea;
 
 namespace tilescope::ui {
 
+class DeviceBox;
 class FamiliesPanel;
 class MessageStack;
 class SentenceLabel;
@@ -63,7 +64,6 @@ private:
     void showFamilies();
     void showRoofline();
     void fillSteps();
-    void fillDevices();
     void fillRanges();
     std::vector<KernelLine> withOther(std::vector<KernelLine> lines) const;
     KernelTitles titles() const;
@@ -86,7 +86,6 @@ private:
     std::optional<SelectedRun> run_;
     std::optional<SelectedRun> second_;               // of several selected runs
     std::shared_ptr<const query::Timeline> timeline_; // for steps and durations
-    std::vector<query::PartyChoice> devices_;         // after "all"
     std::optional<query::KernelsTable> times_;        // until full_ is loaded
     std::optional<KernelsReading> full_;
     std::optional<query::Answer>
@@ -97,7 +96,7 @@ private:
     bool isRooflineWanted_ = false; // to be shown once it is known
     SegmentedControl* grouping_;
     QLineEdit* filter_;
-    QComboBox* device_;
+    DeviceBox* device_;
     QComboBox* step_;
     QComboBox* range_;
     QLabel* summary_;
