@@ -5,7 +5,6 @@
 #include "app/cli/compare.h"
 #include "app/cli/file_kind.h"
 #include "app/cli/notes.h"
-#include "app/cli/play.h"
 #include "core/base/error.h"
 #include "core/base/named_output.h"
 #include "core/base/number_text.h"
@@ -47,7 +46,6 @@ struct ExportRequest {
     std::string shown;   ///< the output in messages
     std::ostream& notes; ///< where messages go: not to standard output if the export does
     std::string at;
-    PlayRequest play = {}; ///< all but what this struct has already
     exchange::ExportOptions options;
 };
 
@@ -180,16 +178,6 @@ void exportSpeedscope(const ExportRequest& request)
     });
 }
 
-void exportPlay(const ExportRequest& request)
-{
-    PlayRequest play = request.play;
-    play.runs.insert(play.runs.begin(), {request.recording, request.run.uid});
-    play.output = request.output;
-    play.inputs.insert(play.inputs.end(), request.options.inputs.begin(), request.options.inputs.end());
-    const std::string holds = writePlay(play);
-    request.notes << exported(request) << holds << " -> " << escapeForTerminal(request.shown) << '\n';
-}
-
 void exportPprof(const ExportRequest& request)
 {
     exportStacks(request, [&](std::ostream& out, const exchange::ExportedTree& stacks) {
@@ -220,9 +208,6 @@ constexpr std::array kExportFormats{
         true, false},
     ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
-    ExportFormat{"--play", exportPlay,
-                 "OUT.svg or OUT.gif: its timeline, slowed down; with --against of two runs on one clock",
-                 false},
     ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 
@@ -285,15 +270,6 @@ int exportCommand(int argc, char** argv)
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
-    std::string against, align, slowdown;
-    arguments.option("--against", against,
-                     "with --play: FILE[:RUN] to play below, aligned at the start of the step");
-    arguments.option("--align", align,
-                     "with --play: the path of a range to play instead of the first traced step");
-    arguments.option(
-        "--slowdown", slowdown,
-        "with --play: real time for one unit of recorded time; without it, the longest run lasts about "
-        "six seconds");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
     arguments.flag("--force", force, "replace a file of another kind");
     if (!arguments.parse(argc, argv))
@@ -323,7 +299,6 @@ int exportCommand(int argc, char** argv)
                                 .shown = output,
                                 .notes = isStandard && !isQuiet() ? std::cerr : notes(),
                                 .at = at,
-                                .play = playOf(against, align, slowdown),
                                 .options = {.withIdentity = withIdentity, .inputs = address.inputs()}};
     if (isStandard)
         exportToStandardOutput(format, request);

@@ -65,12 +65,6 @@ bool isFolded(std::string_view head)
     return true;
 }
 
-bool isPlay(std::string_view head)
-{
-    return head.starts_with("GIF8") || head.starts_with("<svg") ||
-           (head.starts_with("<?xml") && has(head, "<svg"));
-}
-
 /// The first opcode of a pickle of protocol 2 or later.
 bool isPickle(std::string_view head)
 {
@@ -90,7 +84,6 @@ constexpr auto kKinds = std::to_array<std::pair<std::string_view, FileKind>>({
     {"--folded", {"folded stacks", isFolded}},
     {"--speedscope", {"a speedscope file", isSpeedscope}},
     {"--pprof", {"a pprof profile", isGzip}},
-    {"--play", {"a picture in SVG or GIF", isPlay}},
     {"--snapshot", {"a memory snapshot", isPickle}},
 });
 

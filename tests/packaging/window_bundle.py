@@ -45,8 +45,8 @@ def look_inside(bundle):
     elves = [path for path in bundle.rglob("*") if path.is_file() and is_elf(path)]
     names = {path.name for path in elves}
     check({"tilescope", "tilescope-gui", "libQt6Widgets.so.6", "libqxcb.so", "libtilescope_record.so"} <= names
-          and any(name.startswith("libQCustomPlot") for name in names) and any(name.startswith("libgif.so") for name in names),
-          "it holds the window, Qt, QCustomPlot, giflib and the recorder", names)
+          and any(name.startswith("libQCustomPlot") for name in names),
+          "it holds the window, Qt, QCustomPlot and the recorder", names)
     foreign = [name for name in names if re.match(r"lib(torch|c10|cu|nv|nccl)", name)]
     check(not foreign, "no LibTorch and no CUDA are inside", foreign)
     window, programs = names, {path.name for path in elves if path.parent == bundle / "lib"}

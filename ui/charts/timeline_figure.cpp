@@ -5,7 +5,6 @@
 #include "ui/charts/recipe_reader.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/exporter.h"
-#include "ui/timeline/play_export.h"
 #include "ui/timeline/timeline_loading.h"
 #include "ui/timeline/timeline_view.h"
 
@@ -21,7 +20,6 @@ constexpr const char* kKind = "tilescope_timeline";
 constexpr int kTimelineVersion = 1;
 constexpr int kLeastWidth = 300;
 constexpr int kMostWidth = 8000;
-constexpr double kMostSlowdown = 1e12;
 constexpr double kScreenPngScale = 2; // the figure uses the sizes of a screen
 
 /// Everything of the recordings, from which the recipe's runs are taken. The runs' pointers stay valid while
@@ -83,28 +81,6 @@ QString timelineCaption(const TimelineRecipe& recipe, const std::vector<Selected
     return caption + QLatin1Char('.');
 }
 
-/// Writes the animation and returns what it holds, as a sentence.
-QString writePlay(const TimelineRecipe& recipe, const TimelineScene& whole, const QString& base)
-{
-    const TimelineScene scene = playScene(whole);
-    const auto isAligned = [](const TimelineSection& section) { return section.alignedLength > 0; };
-    if (!recipe.alignAt.isEmpty() && std::ranges::none_of(scene.sections, isAligned))
-        throw Error{.what = "no run has the range '" + recipe.alignAt.toStdString() + "'",
-                    .where = "timeline",
-                    .remedy = "`tilescope show FILE ranges` lists the ranges"};
-    const std::optional<PlayPart> part = partToPlay(scene.sections, scene.window);
-    if (!part)
-        throw Error{.what = "no run has the part that is to be played", .where = "timeline"};
-    const bool isSvg = recipe.play == TimelineRecipe::Play::Svg;
-    const PlayExportOptions options{isSvg ? PlayExportOptions::Format::Svg : PlayExportOptions::Format::Gif,
-                                    recipe.slowdown > 0 ? recipe.slowdown : usualSlowdown(part->length()),
-                                    playSize(scene, recipe.width), recipe.title};
-    PlayExport play(scene, *part, options, base + (isSvg ? QStringLiteral(".svg") : QStringLiteral(".gif")));
-    while (play.step()) {
-    }
-    return QStringLiteral(" Played %1: %2.").arg(slowdownText(options.slowdown), play.figures());
-}
-
 } // namespace
 
 bool TimelineRecipe::isOne(const QByteArray& json)
@@ -122,11 +98,7 @@ TimelineRecipe TimelineRecipe::fromJson(const QByteArray& json, const QString& o
     recipe.equalLengths = reader.flag("equal_lengths", recipe.equalLengths);
     recipe.memoryHeight = reader.between("memory_height", 1, LaneView::kTallest, recipe.memoryHeight);
     recipe.width = int(reader.between("width", kLeastWidth, kMostWidth, recipe.width));
-    recipe.play = TimelineRecipe::Play(
-        reader.word("play", {QStringLiteral("none"), QStringLiteral("svg"), QStringLiteral("gif")}, 0));
-    recipe.slowdown = reader.between("slowdown", 0, kMostSlowdown, recipe.slowdown);
-    reader.end(
-        "tilescope_timeline, title, runs, align_at, equal_lengths, memory_height, width, play, slowdown");
+    reader.end("tilescope_timeline, title, runs, align_at, equal_lengths, memory_height, width");
     if (recipe.runs.isEmpty())
         throw Error{.what = "the recipe names no run",
                     .where = origin.toStdString(),
@@ -161,13 +133,7 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     view.setSections(std::move(loaded.aligned.sections), false, std::move(loaded.pairs));
     if (loaded.aligned.window)
         view.setWindow(*loaded.aligned.window);
-    TimelineScene scene = view.wholeScene();
-    const QString captionFile = base + QStringLiteral(".caption.txt");
-    const QString caption = timelineCaption(recipe, loaded.runs, scene);
-    if (recipe.play != TimelineRecipe::Play::None) {
-        const QString played = writePlay(recipe, scene, base);
-        return writeTextFile(captionFile, captionWithMachine(caption + played, machine) + QLatin1Char('\n'));
-    }
+    const TimelineScene scene = view.wholeScene();
     // The height is that of the lanes, independent of any window.
     const QSize size(recipe.width, scene.sizes.overview + scene.sizes.ruler + scene.layout.height);
     const Exportable figure{recipe.title,
@@ -180,7 +146,9 @@ void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& record
     for (const ExportFormat format : {ExportFormat::Pdf, ExportFormat::Svg, ExportFormat::Png})
         writeExport(figure, {format, size, format == ExportFormat::Png ? kScreenPngScale : 1, recipe.title},
                     base + QLatin1Char('.') + suffixOf(format));
-    writeTextFile(captionFile, captionWithMachine(caption, machine) + QLatin1Char('\n'));
+    writeTextFile(base + QStringLiteral(".caption.txt"),
+                  captionWithMachine(timelineCaption(recipe, loaded.runs, scene), machine) +
+                      QLatin1Char('\n'));
 }
 
 } // namespace tilescope::ui

@@ -13,16 +13,13 @@ struct TimelineRecipe {
     bool equalLengths = false; ///< draws the aligned parts at equal length in all runs
     double memoryHeight = 1;   ///< height of the memory lane, relative to the default
     int width = 960;           ///< logical pixels; 96 of them are an inch on paper
-    enum class Play { None, Svg, Gif };
-    Play play = Play::None; ///< an animation instead of pictures
-    double slowdown = 0;    ///< of the play; 0: chosen so that it lasts about six seconds
 
     static bool isOne(const QByteArray& json);
     /// \throws Error  it is none, or a key does not fit; names the key
     static TimelineRecipe fromJson(const QByteArray& json, const QString& origin);
 };
 
-/// Writes `base`.pdf, .svg and .png, of a recipe with Play only `base`.svg or .gif; and `base`.caption.txt. GUI thread.
+/// Writes `base`.pdf, .svg and .png, and `base`.caption.txt. GUI thread.
 /// \param machine  the machine of the runs, for the caption
 /// \throws Error   a run is in none of the recordings or was not traced; a file cannot be read or written
 void writeTimelineFigure(const TimelineRecipe& recipe, const QStringList& recordings, const QString& machine,

@@ -9,7 +9,7 @@
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_curve.h"
-#include "ui/timeline/play_words.h"
+#include "ui/timeline/timeline_play.h"
 
 #include <QFontMetricsF>
 #include <QPainter>

@@ -21,7 +21,7 @@ struct DifferenceWords {
 std::optional<DifferenceWords> differenceWords(const TimelineSection& first, const TimelineSection& section);
 
 void paintRuler(QPainter& painter, const TimelineScene& scene, const QRect& area);
-/// Title, step and idle shares of a run; while it is played, title and playWords().
+/// Title, step and idle shares of a run; while it is played, title and progress.
 void paintRunHeader(QPainter& painter, const TimelineScene& scene, const Band& band, const QRect& area);
 /// The x position after a run's title in its header.
 double headerWordsAt(const TimelineScene& scene, const TimelineSection& section, const QRect& area);

@@ -53,6 +53,22 @@ struct TimelineSection {
     double toAxis(double time) const { return (time - alignAt) * stretch; }
 };
 
+/// An instant of Play: of every shown run, the part at which runs are aligned, on one clock.
+/// Times are nanoseconds of recorded time after the start of that part.
+struct PlayMoment {
+    double from = 0;
+    double to = 0;            ///< where the last run ends
+    std::vector<double> ends; ///< [s]: where the part of section s ends
+    double now = 0;
+
+    double length() const { return to - from; }
+    /// The time that section s has run at that moment.
+    double reached(std::size_t s) const { return std::min(now, ends[s]); }
+    bool hasEnded(std::size_t s) const { return now >= ends[s]; }
+    bool hasEnded() const { return now >= to; }
+    bool operator==(const PlayMoment&) const = default;
+};
+
 /// A box in one of the sections.
 struct SectionItem {
     std::size_t section = 0;

@@ -173,6 +173,16 @@ void paintLinks(QPainter& painter, const TimelineScene& scene, const QRect& plot
     paintLinks(painter, scene, linksOf(scene.launches, true), linksOf(scene.links, true), width, height);
 }
 
+// The line up to which a run has been played, below its header.
+QRectF playheadOf(const TimelineScene& scene, std::size_t section, int width, int height)
+{
+    const QRect plot = scene.plot(width, height);
+    const Extent extent = extentOf(scene, section, plot);
+    const int top = extent.top + scene.sizes.header;
+    return {std::round(scene.xOf(scene.drawnTo(section), width)), double(top), double(sizes().of(2)),
+            double(std::max(0, extent.bottom - top))};
+}
+
 } // namespace
 
 void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int height,
@@ -260,23 +270,14 @@ void paintSelection(QPainter& painter, const TimelineScene& scene, int width, in
     painter.restore();
 }
 
-QRectF playheadOf(const TimelineScene& scene, std::size_t section, int width, int height)
-{
-    const QRect plot = scene.plot(width, height);
-    const Extent extent = extentOf(scene, section, plot);
-    const int top = extent.top + scene.sizes.header;
-    return {std::round(scene.xOf(scene.drawnTo(section), width)), double(top), double(sizes().of(2)),
-            double(std::max(0, extent.bottom - top))};
-}
-
 void paintPlayheads(QPainter& painter, const TimelineScene& scene, int width, int height)
 {
-    if (!scene.play || !scene.play->hasMarks)
+    if (!scene.play)
         return;
     painter.save();
     painter.setClipRect(scene.plot(width, height));
     for (std::size_t s = 0; s < scene.sections.size(); ++s)
-        if (scene.play->part.ends[s] > 0)
+        if (scene.play->ends[s] > 0)
             painter.fillRect(playheadOf(scene, s, width, height),
                              scene.play->hasEnded(s) ? colours().strongLine : colours().accent);
     painter.restore();

@@ -19,9 +19,6 @@ void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int he
                 std::span<const QRectF> names);
 /// Rings, arrows and the frame of the selected box; none while runs are played.
 void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height);
-/// The line up to which a run has been played, below its header.
-/// \pre  scene.play
-QRectF playheadOf(const TimelineScene& scene, std::size_t section, int width, int height);
 /// One line for each run that is played; dim once it has ended.
 void paintPlayheads(QPainter& painter, const TimelineScene& scene, int width, int height);
 /// Flags on the ruler, each with a line through the lanes of its run.

@@ -13,7 +13,6 @@
 #include "ui/theme/theme.h"
 #include "ui/timeline/difference_causes.h"
 #include "ui/timeline/lane_arrangement.h"
-#include "ui/timeline/play_bar.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_actions.h"
 #include "ui/timeline/timeline_find.h"
@@ -72,10 +71,10 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     notebook_ = new TimelineNotebook(*view_, this);
     causes_ = new DifferenceCauses(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
-    play_ = new TimelinePlay(*view_, this);
+    play_ = new TimelinePlay(*view_);
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
-    layout->addWidget(play_->bar());
+    layout->addWidget(play_);
     splitter_->setStretchFactor(0, 1);
     splitter_->setHandleWidth(1);
     splitter_->setSizes({sizes().of(600), sizes().of(200)});
@@ -120,11 +119,10 @@ void TimelinePage::connectParts()
         emit workspace().pageWanted(QStringLiteral("flame"));
     });
     connect(actions_, &TimelineActions::filterWanted, this, &TimelinePage::filterBySpan);
-    connect(actions_, &TimelineActions::playEndWanted, &play_->player(), &TimelinePlayer::end);
+    connect(actions_, &TimelineActions::playEndWanted, play_, &TimelinePlay::end);
     connect(play_, &TimelinePlay::said, this, &Page::selectionText);
-    connect(play_, &TimelinePlay::written, &this->workspace(), &Workspace::confirmWritten);
     connect(stack_, &QStackedWidget::currentChanged, this,
-            [this](int shown) { play_->player().setShown(shown == 1); });
+            [this](int shown) { play_->setShown(shown == 1); });
     connect(view_, &TimelineView::windowChanged, this, [this] {
         back_->setEnabled(view_->canGoBack());
         forward_->setEnabled(view_->canGoForward());
@@ -179,7 +177,7 @@ void TimelinePage::showRuns(const std::vector<SelectedRun>& runs)
         loading_.cancel();
         shown_.clear();
         runs_.clear();
-        play_->player().end();
+        play_->end();
         view_->setSections({});
         stack_->showMessage(
             emptyText(tr("A traced run shows its steps, ops, kernels and memory on this page.")));
@@ -376,11 +374,7 @@ void TimelinePage::listMissing(const std::vector<SelectedRun>& untraced, std::si
 // Runs that were shown before keep their window.
 void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool keepWindow)
 {
-    play_->player().end(); // its part may no longer be there
-    QStringList names{QStringLiteral("play")};
-    for (const SelectedRun& run : runs_)
-        names << run.title;
-    play_->setName(fileNameOf(names));
+    play_->end(); // its part may no longer be there
     view_->setSections(std::move(aligned.sections), keepWindow, std::move(pairs));
     if (!keepWindow && aligned.window)
         view_->setWindow(*aligned.window, false);
@@ -598,7 +592,7 @@ QWidget* TimelinePage::makeTools()
     find_->addTo(*tools);
     tools->addStretch();
     QPushButton* play = tools->addButton(tr("Play"), {});
-    bindButton(*play, *play_->toggle());
+    bindButton(*play, *play_->toggleAction());
     makeZoom(*tools);
     makeMenus(*tools);
     tools->mayGo(play);

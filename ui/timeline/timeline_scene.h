@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ui/timeline/lane_painter.h"
-#include "ui/timeline/play_clock.h"
 #include "ui/timeline/range_pairs.h"
 #include "ui/timeline/timeline_layout.h"
 #include "ui/timeline/timeline_rings.h"

@@ -158,14 +158,13 @@ void writeFiltered(MainWindow& window, const QString& folder, const QString& suf
 // The step that the runs are aligned at, played to where the first run is halfway.
 void writePlayed(MainWindow& window, TimelinePage& timeline, const QString& file)
 {
-    TimelinePlayer& player = timeline.play().player();
-    player.step(1);
-    if (!player.isOn())
+    TimelinePlay& play = timeline.play();
+    play.step(1);
+    if (!play.isOn())
         return;
-    const PlayPart part = player.clock().part();
-    player.goTo((part.from + part.ends.front()) / 2);
+    play.goTo((play.moment().from + play.moment().ends.front()) / 2);
     writePicture(window, file);
-    player.end();
+    play.end();
 }
 
 // Without the largest box of the second row, and the callers of the largest one at the end of a stack.

@@ -6,7 +6,6 @@
 #include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
-#include "ui/timeline/timeline_play.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/main_window.h"
@@ -89,10 +88,6 @@ void WindowMenus::makeFile()
     }
     file->addSeparator();
     add(file, tr("Export…"), QKeySequence(Qt::CTRL | Qt::Key_E), [this] { window_.exportPage(); });
-    add(file, tr("Export Play…"), {}, [this] {
-        window_.showPage(QStringLiteral("timeline"));
-        dynamic_cast<TimelinePage&>(*window_.currentPage()).play().startExport();
-    });
     file->addSeparator();
     add(file, tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), [this] { window_.close(); });
 }

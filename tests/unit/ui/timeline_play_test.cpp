@@ -1,6 +1,6 @@
-// The clock of Play: which part of the runs it runs through, and how real time becomes recorded time.
+// Play: which part of the runs it runs through, and how fast.
 
-#include "ui/timeline/play_clock.h"
+#include "ui/timeline/timeline_play.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,6 @@
 
 namespace tilescope::ui {
 namespace {
-
-using namespace std::chrono_literals;
 
 TimelineSection sectionOf(std::int64_t alignedLength, double stretch = 1, std::int64_t runLength = 1'000'000)
 {
@@ -28,21 +26,21 @@ TEST(PartToPlay, IsTheAlignedStepOfEachRun)
 {
     const auto part = partToPlay({sectionOf(20'000), sectionOf(5'000)}, {-200, 20'400});
     ASSERT_TRUE(part);
-    EXPECT_EQ(*part, (PlayPart{0, 20'000, {20'000, 5'000}}));
+    EXPECT_EQ(*part, (PlayMoment{0, 20'000, {20'000, 5'000}, 0}));
 }
 
 TEST(PartToPlay, IsWhatTheWindowShowsOfIt)
 {
     const auto part = partToPlay({sectionOf(20'000), sectionOf(5'000)}, {4'000, 8'000});
     ASSERT_TRUE(part);
-    EXPECT_EQ(*part, (PlayPart{4'000, 8'000, {8'000, 5'000}}));
+    EXPECT_EQ(*part, (PlayMoment{4'000, 8'000, {8'000, 5'000}, 4'000}));
 }
 
 TEST(PartToPlay, IsTheWholeStepIfTheWindowShowsNoneOfIt)
 {
     const auto part = partToPlay({sectionOf(20'000)}, {50'000, 60'000});
     ASSERT_TRUE(part);
-    EXPECT_EQ(*part, (PlayPart{0, 20'000, {20'000}}));
+    EXPECT_EQ(*part, (PlayMoment{0, 20'000, {20'000}, 0}));
 }
 
 // Runs drawn equally long have different speeds on the screen, and the same clock.
@@ -57,7 +55,7 @@ TEST(PartToPlay, IsTheRecordingIfRunsAreAlignedAtTheirStart)
 {
     const auto part = partToPlay({sectionOf(0), sectionOf(0, 1, 400'000)}, {-1e5, 2e6});
     ASSERT_TRUE(part);
-    EXPECT_EQ(*part, (PlayPart{0, 1'000'000, {1'000'000, 400'000}}));
+    EXPECT_EQ(*part, (PlayMoment{0, 1'000'000, {1'000'000, 400'000}, 0}));
 }
 
 TEST(PartToPlay, LeavesOutARunWithoutTheAlignedStep)
@@ -73,39 +71,14 @@ TEST(PartToPlay, IsNothingWithoutRunsAndWithoutTime)
     EXPECT_FALSE(partToPlay({sectionOf(0, 1, 0)}, {0, 1}));
 }
 
-TEST(PlayClock, RunsSlowedDownAndStopsAtTheEnd)
+TEST(PlayMoment, EndsEachRunWhereItsPartEnds)
 {
-    PlayClock clock({0, 20'000, {20'000, 5'000}}, 1000);
-    EXPECT_EQ(clock.duration(), 20ms);
-    clock.advance(4ms);
-    EXPECT_DOUBLE_EQ(clock.now(), 4'000);
-    EXPECT_FALSE(clock.moment().hasEnded(1));
-    clock.advance(1ms);
-    EXPECT_TRUE(clock.moment().hasEnded(1));
-    EXPECT_FALSE(clock.moment().hasEnded());
-    EXPECT_DOUBLE_EQ(clock.moment().reached(1), 5'000);
-    clock.advance(1h);
-    EXPECT_DOUBLE_EQ(clock.now(), 20'000);
-    EXPECT_TRUE(clock.atEnd());
-}
-
-TEST(PlayClock, KeepsItsInstantWhenTheSpeedChanges)
-{
-    PlayClock clock({0, 20'000, {20'000}}, 1000);
-    clock.advance(4ms);
-    clock.setSlowdown(2000);
-    clock.advance(4ms);
-    EXPECT_DOUBLE_EQ(clock.now(), 6'000);
-}
-
-TEST(PlayClock, GoesNoFurtherThanItsPart)
-{
-    PlayClock clock({4'000, 8'000, {8'000}}, 1000);
-    EXPECT_DOUBLE_EQ(clock.now(), 4'000);
-    clock.goTo(9'000);
-    EXPECT_DOUBLE_EQ(clock.now(), 8'000);
-    clock.goTo(0);
-    EXPECT_DOUBLE_EQ(clock.now(), 4'000);
+    const PlayMoment moment{0, 20'000, {20'000, 5'000}, 6'000};
+    EXPECT_FALSE(moment.hasEnded(0));
+    EXPECT_TRUE(moment.hasEnded(1));
+    EXPECT_FALSE(moment.hasEnded());
+    EXPECT_EQ(moment.reached(0), 6'000);
+    EXPECT_EQ(moment.reached(1), 5'000);
 }
 
 TEST(Slowdown, MakesAnyPartLastSomeSeconds)
