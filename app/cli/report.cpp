@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kFormats{"html", "md", "latex", "typst", "csv", "json"};
+constexpr std::array<std::string_view, 5> kFormats{"html", "md", "latex", "csv", "json"};
 
 /// Splits `html,md`; empty: all formats.
 std::vector<std::string_view> formatsOf(const std::string& text)
@@ -99,8 +99,6 @@ void Draft::writeAll(std::string_view format, const report::Document& document,
         write("report.md", drawn(report::writeMarkdown));
     else if (format == "latex")
         write("report.tex", drawn(report::writeLatex));
-    else if (format == "typst")
-        write("report.typ", drawn(report::writeTypst));
     else if (format == "json")
         write("report.json", [&document](std::ostream& out) { report::writeJson(out, document); });
     else
@@ -122,7 +120,7 @@ int reportCommand(int argc, char** argv)
     arguments.positionals("FILE", files, "recordings of tilescope --batch study:NAME");
     arguments.output("-o,--output", folder, "the folder to write to");
     arguments.option("--study", options.study, "only this study");
-    arguments.option("--format", formatList, "html, md, latex, typst, csv, json; separated by commas (all)");
+    arguments.option("--format", formatList, "html, md, latex, csv, json; separated by commas (all)");
     arguments.option("--title", options.title, "title of the report (the study's, or the machine's)");
     arguments.option("--author", options.author, "author, under the title");
     arguments.flag("--anonymous", options.anonymous, "without host, user and folders; keeps the author");

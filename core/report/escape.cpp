@@ -152,9 +152,4 @@ std::string markdownCode(std::string_view text)
     return apart ? fence + ' ' + clean + ' ' + fence : fence + clean + fence;
 }
 
-std::string typstString(std::string_view text)
-{
-    return '"' + replaced(exchange::escapeForTerminal(text), {{'\\', "\\\\"}, {'"', "\\\""}}) + '"';
-}
-
 } // namespace tilescope::report

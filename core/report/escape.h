@@ -12,7 +12,6 @@ std::string escapeHtml(std::string_view text); ///< for text and for attributes 
 /// For running text. Letters that pdflatex does not support are written as U+4E2D.
 std::string escapeLatex(std::string_view text);
 std::string escapeMarkdown(std::string_view text); ///< for text and for table cells
-std::string typstString(std::string_view text);    ///< a string literal including its quotes, for `#"…"`
 
 // Commands for copying: every character is preserved.
 

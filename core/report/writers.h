@@ -31,7 +31,6 @@ void writeHtml(std::ostream& out, const Document& document, const Drawings& draw
 void writeMarkdown(std::ostream& out, const Document& document, const Drawings& drawings);
 /// Compiles with pdflatex and the packages of texlive-latex-recommended.
 void writeLatex(std::ostream& out, const Document& document, const Drawings& drawings);
-void writeTypst(std::ostream& out, const Document& document, const Drawings& drawings);
 /// The document without drawings, numbers in base units. The schema is resources/schema/report.schema.json.
 void writeJson(std::ostream& out, const Document& document);
 /// One table, numbers in base units, with columns for the 95 % interval and n if it has any.

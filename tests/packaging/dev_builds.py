@@ -53,7 +53,7 @@ class Tree:
         self.root = folder / "tree"
         (self.root / "packaging").mkdir(parents=True)
         for name in ("packaging/dev", "packaging/packages.list", "packaging/packages-test.list", "packaging/wheels.lock",
-                     "packaging/writeup.lock", "CMakePresets.json"):
+                     "CMakePresets.json"):
             shutil.copy(ROOT / name, self.root / name)
         for name in ("demo", "bundle", "deb", "wheel"):
             program(self.root / "packaging" / name, f'#!/bin/sh\necho "{name} $*" >>"$CALLS"\n')
@@ -63,8 +63,6 @@ class Tree:
         torch.mkdir(parents=True)
         for made in (home / "complete", torch / "TorchConfig.cmake"):
             made.touch()
-        (cache / "writeup").mkdir()
-        shutil.copy(ROOT / "packaging/writeup.lock", cache / "writeup/lock")
         program(home / "venv/bin/cmake", CMAKE)
         program(home / "venv/bin/python", '#!/bin/sh\nfor last; do :; done\necho "python ${last%%,*}" >>"$CALLS"\n')
         for name, text in (("dpkg-query", "echo 'install ok installed'"), ("apt-get", "exit 1"), ("ctest", ""),

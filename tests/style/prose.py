@@ -20,7 +20,7 @@ DIRECTIVE = re.compile(r"\\(?:t?param|returns?|throws|pre|post)\b")
 PARAMETER = re.compile(r"\\t?param \w+")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\w+, (\w+)\)")
-MARKUP = ("core/report/write_typst.cpp", "core/report/write_latex.cpp")
+MARKUP = ("core/report/write_latex.cpp",)
 CODE = re.compile(r"\w+='[^']*'|`[^`]*`|\S*(?:::|_|\(\)|\.py|\.cpp|\.h|/)\S*|\"[^\"]*\"")
 # The form of most of the texts: British, but for synchronize, as functions of CUDA are named.
 STEMS = {

@@ -29,14 +29,9 @@ TEST(Escape, MarkdownKeepsFieldsOfATableTogether)
     EXPECT_EQ(escapeMarkdown("a|b `c` *d* [e](f) <g>"), "a\\|b \\`c\\` \\*d\\* \\[e\\](f) &lt;g&gt;");
 }
 
-TEST(Escape, TypstTextIsAStringThatCannotEnd)
-{
-    EXPECT_EQ(typstString("a\"#read(\"/etc/passwd\")\\"), "\"a\\\"#read(\\\"/etc/passwd\\\")\\\\\"");
-}
-
 TEST(Escape, ControlCharactersAndBrokenUtf8AreSpelledOutEverywhere)
 {
-    for (const auto& escape : {escapeHtml, escapeLatex, escapeMarkdown, typstString}) {
+    for (const auto& escape : {escapeHtml, escapeLatex, escapeMarkdown}) {
         const std::string text = escape("a\x1b[2J\n\xff\u202e");
         EXPECT_EQ(text.find('\x1b'), std::string::npos);
         EXPECT_EQ(text.find('\n'), std::string::npos);

@@ -144,22 +144,11 @@ TEST(HostileNames, AreEscapedInLatex)
     }
 }
 
-TEST(HostileNames, AreStringsInTypst)
-{
-    for (const std::string& name : kHostile) {
-        const std::string typst = written(name, writeTypst);
-        for (std::size_t at = typst.find("\" #read"); at != std::string::npos;
-             at = typst.find("\" #read", at + 1))
-            EXPECT_EQ(typst[at - 1], '\\') << "a string ends before it: " << name;
-        EXPECT_THAT(typst, Not(HasSubstr("\n<img"))) << name;
-    }
-}
-
 TEST(HostileNames, AreEscapedForTerminalsAndSpreadsheets)
 {
     for (const std::string& name : kHostile) {
-        for (const std::string& text : {written(name, writeMarkdown), written(name, writeHtml),
-                                        written(name, writeLatex), written(name, writeTypst)}) {
+        for (const std::string& text :
+             {written(name, writeMarkdown), written(name, writeHtml), written(name, writeLatex)}) {
             EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
             EXPECT_EQ(text.find('\xff'), std::string::npos) << name;
         }
