@@ -592,7 +592,7 @@ void check(Request& request, const Section& section)
                            request.freeCommunication;
     if (isChanged != (name == "what-if"))
         throw Error{.what = isChanged ? "show " + name + " does not support --scale, --remove or --free"
-                                      : "nothing is to change",
+                                      : "no change is given",
                     .where = "show " + name,
                     .remedy = isChanged ? "what-if does"
                                         : "give --scale KEY=FACTOR, --remove KEY or --free launches"};

@@ -192,12 +192,12 @@ class WhileItIsWritten(unittest.TestCase):
             runs = tilescope.open(self.made.path, pandas=False).runs()
             return runs["status"] + runs["reason"]
 
-        self.assertEqual(status(), ["interrupted", "its writer died"])
+        self.assertEqual(status(), ["interrupted", "the writing process was killed"])
         lock = self.folder / "a.tscope-lock"
         lock.write_text("1 host {}\n".format(time.time_ns()))
         self.assertEqual(status(), ["running", ""])
         lock.write_text("1 host {}\n".format(time.time_ns() - 60 * 10**9))
-        self.assertEqual(status(), ["interrupted", "its writer died"])
+        self.assertEqual(status(), ["interrupted", "the writing process was killed"])
 
     def test_a_copy_in_a_folder_that_may_not_be_written_is_read(self):
         self.made.database.execute("pragma wal_checkpoint(truncate)")

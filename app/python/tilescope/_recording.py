@@ -59,7 +59,7 @@ _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("i
 _SQL = {"registers": "nullif(registers, 0)"}  # of columns that stand for unknown values by 0
 
 _UNATTRIBUTED = "unattributed"
-_WRITER_DIED = b"its writer died"
+_WRITER_KILLED = b"the writing process was killed"
 # The process of a run that has no rows in `process` is that of the run itself.
 _PROCESSES_SQL = """
 select run, process, pid, host, name, command_line, rank, world_size, started, clock, first_correlation
@@ -130,7 +130,7 @@ class Recording:
                 self._require_whole(connection, "run", None, len(rows))
         # Asked after the snapshot: a writer that ended meanwhile has sealed a later one.
         if any(row[status] == b"running" for row in rows) and not is_being_written(self.path):
-            rows = [(*row[:status], b"interrupted", _WRITER_DIED, *row[reason + 1:]) if row[status] == b"running" else row
+            rows = [(*row[:status], b"interrupted", _WRITER_KILLED, *row[reason + 1:]) if row[status] == b"running" else row
                     for row in rows]
         builder.add(rows)
         return builder.table()

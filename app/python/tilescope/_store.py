@@ -178,7 +178,7 @@ def _translated(error, path):
     if "locked" in text:
         return Error(path, "another program has locked the file", "close what uses it and try again")
     if "readonly" in text:
-        return Error(path, "its writer died while it sealed the file",
+        return Error(path, "the process that wrote it was killed while it sealed the file",
                      "open it once with Tilescope as a user who may write it and its folder")
     if "unable to open" in text:
         return Error(path, "cannot be opened", "check that you may use the file and its folder")

@@ -26,7 +26,7 @@ std::unique_ptr<Parallelism> makeParallelism(const ExperimentSpec& spec, Ranks& 
 {
     switch (spec.parallel) {
     case Parallel::None:
-        throw Error{.what = "the ranks of this point share nothing",
+        throw Error{.what = "several ranks need a way to share the work, and 'parallel' is none",
                     .where = "parallel",
                     .remedy = "write parallel: ddp"};
     case Parallel::Fsdp:

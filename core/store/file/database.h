@@ -11,7 +11,7 @@
 namespace tilescope::store {
 
 /// The reason of an interrupted run whose process ended without giving one.
-inline constexpr const char* kWriterDied = "its writer died";
+inline constexpr const char* kWriterKilled = "the writing process was killed";
 
 /// Converts an SQLite error to a sentence for the user about `file`.
 Error translated(const SQLite::Exception& exception, const std::filesystem::path& file);

@@ -133,7 +133,9 @@ void undoHalfMadeChange(const fs::path& file)
         if (code != SQLITE_READONLY && code != SQLITE_CANTOPEN && code != SQLITE_PERM)
             throw translated(exception, file);
         throw unusable(
-            file, "its writer died while it sealed the file, and a repair needs write permission",
+            file,
+            "the process that wrote it was killed while it sealed the file, and a repair needs write "
+            "permission",
             "open it once as a user with write permission for it and its folder, or copy it together with " +
                 file.filename().string() + "-journal");
     }

@@ -47,7 +47,7 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row, std::span<
     // The run of a dead writer becomes interrupted when the file is next opened for writing.
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
-    digest.add(std::string_view(status == "running" ? kWriterDied : text(row, "reason")));
+    digest.add(std::string_view(status == "running" ? kWriterKilled : text(row, "reason")));
     const StatementCache::Loan rows =
         file.connection.query("select source, sum(rows), min(start), max(end) from chunk where run = ? "
                               "group by source order by source");

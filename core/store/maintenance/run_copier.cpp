@@ -183,7 +183,7 @@ Cell RunCopier::cellOf(SQLite::Statement& row, int column, Changed change, std::
     case Changed::Status:
         return died_ ? Cell(std::string_view("interrupted")) : cellAt(row, column);
     case Changed::Reason:
-        return died_ ? Cell(std::string_view(kWriterDied)) : cellAt(row, column);
+        return died_ ? Cell(std::string_view(kWriterKilled)) : cellAt(row, column);
     case Changed::Range:
         if (const auto range = integer(row, column))
             return *range - from_.firstRange + to_.firstRange;

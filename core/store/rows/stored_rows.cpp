@@ -156,7 +156,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
                 written = WriterLock::isHeld(file());
             if (!*written) {
                 record.result.status = RunStatus::Interrupted;
-                record.result.reason = kWriterDied;
+                record.result.reason = kWriterKilled;
             }
         }
         if (!take(std::move(record)))

@@ -204,7 +204,7 @@ void WritableFile::adopt()
     for (const std::int64_t run : orphans) {
         SQLite::Statement update(*database_,
                                  "update run set status = 'interrupted', reason = ? where id = ?");
-        update.bind(1, kWriterDied);
+        update.bind(1, kWriterKilled);
         update.bind(2, run);
         update.exec();
         updateRunChecksum(run);

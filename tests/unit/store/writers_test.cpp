@@ -112,7 +112,7 @@ TEST_F(Writers, WhatAKilledOneCommittedIsThere)
         const auto record = reader.run(run);
         ASSERT_TRUE(record);
         EXPECT_EQ(record->result.status, RunStatus::Interrupted);
-        EXPECT_EQ(record->result.reason, "its writer died");
+        EXPECT_EQ(record->result.reason, "the writing process was killed");
         const auto ops = reader.ops({.run = run});
         EXPECT_GE(ops.size(), committed);
         for (std::size_t i = 0; i < ops.size(); ++i)
@@ -360,7 +360,7 @@ TEST_F(Writers, AFullDiskEndsTheRunInOneSentence)
     ASSERT_EQ(std::sscanf(counts.c_str(), "%zu %zu %63[^\n]", &committed, &found, reason), 3) << counts;
     EXPECT_GT(committed, 10'000u);
     EXPECT_GE(found, committed);
-    EXPECT_STREQ(reason, "its writer died");
+    EXPECT_STREQ(reason, "the writing process was killed");
     EXPECT_EQ(child.wait(), 0);
 }
 
