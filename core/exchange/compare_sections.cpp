@@ -328,6 +328,7 @@ RawJson ratioJson(const TimeDifference& step)
         .add("hi", interval ? std::optional(interval->high) : std::nullopt)
         .add("confidence", interval ? std::optional(analysis::kConfidence) : std::nullopt)
         .add("reason", cellOrNull(analysis::whyNoInterval(step)))
+        .add("basis", wordOf(step.basis))
         .json();
 }
 

@@ -32,8 +32,19 @@ constexpr double kVeryShortMs = 150;
 constexpr double kLeastVeryShort = 0.2434;
 constexpr double kLeastMomentary = 0.2734;
 constexpr double kMomentaryMs = 30;
-constexpr double kDegreesOfVeryShort = 3;
-constexpr double kQuickSteps = 0.1; // quantile of the quickest steps
+constexpr double kUnnoticedMs = 100; // the host is not judged in shorter runs
+constexpr double kDegreesOfMomentary = 3;
+constexpr std::int64_t kEnoughForMoments = 5; // repeats
+constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
+// Least shifts between the quickest steps of disturbed sides that were not taken in turn: of single runs, and of repeats,
+// which show by their spread how they deviate.
+constexpr double kLeastQuickShiftOfSingle = 0.40;
+constexpr double kLeastQuickShift = 0.25;
+
+// Of disturbed runs that were taken in turn: times are preferred to the medians if they deviate by so much less, and their
+// interval has this level, because the least of several deviations is too small on average.
+constexpr double kClearlyLess = 0.7;
+constexpr double kConfidenceOfChosen = 0.97;
 
 // Smaller deviations between repeats are due to the resolution of the clock.
 constexpr double kLeastMeasured = 0.0005;
@@ -105,30 +116,44 @@ double rootOfSquares(double a, double b)
     return std::sqrt(a * a + b * b);
 }
 
+/// Whether a disturbance can affect the run completely, and be too short to be noticed.
+bool isMomentary(const TimedRun& run)
+{
+    const double duration = durationOf(run);
+    return duration < kUnnoticedMs || (duration < kVeryShortMs && run.disturbed);
+}
+
 /// The lower bound of the deviation between runs like this one.
-double leastDeviationOf(const TimedRun& run)
+/// \param showMoments  there are enough repeats to show by their spread what affects a run only for a moment
+double leastDeviationOf(const TimedRun& run, bool showMoments)
 {
     // Disturbances of a few seconds affect a shorter run completely or not at all.
     const double duration = durationOf(run);
-    const double least = duration < kMomentaryMs   ? kLeastMomentary
-                         : duration < kVeryShortMs ? kLeastVeryShort
-                         : duration < kShortMs     ? kLeastShort
-                         : run.disturbed           ? kLeastDisturbed
-                                                   : kLeastQuiet;
+    const double least = duration < kMomentaryMs && !showMoments   ? kLeastMomentary
+                         : duration < kVeryShortMs && !showMoments ? kLeastVeryShort
+                         : duration < kShortMs                     ? kLeastShort
+                         : run.disturbed                           ? kLeastDisturbed
+                                                                   : kLeastQuiet;
     return rootOfSquares(least, kPerWaiting * logOfWaiting(run));
+}
+
+std::int64_t countOf(std::span<const TimedRun> runs)
+{
+    return std::ranges::count_if(runs, [](const TimedRun& run) { return !run.times.empty(); });
 }
 
 /// The deviation between sides that were not taken in turn, and its degrees of freedom.
 void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const TimedRun> b)
 {
     between.shiftDegrees = kDegreesOfSteps;
+    const bool showMoments = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
     for (const std::span<const TimedRun> side : {a, b})
         for (const TimedRun& run : side) {
             if (run.times.empty())
                 continue;
-            between.shift = std::max(between.shift, leastDeviationOf(run));
-            if (durationOf(run) < kVeryShortMs)
-                between.shiftDegrees = kDegreesOfVeryShort;
+            between.shift = std::max(between.shift, leastDeviationOf(run, showMoments));
+            if (!showMoments && isMomentary(run))
+                between.shiftDegrees = kDegreesOfMomentary;
         }
 }
 
@@ -205,6 +230,11 @@ std::optional<double> meanWaiting(std::span<const TimedRun> runs)
     return logs ? std::optional(meanOf(*logs)) : std::nullopt;
 }
 
+bool isAnyDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    return std::ranges::any_of(a, &TimedRun::disturbed) || std::ranges::any_of(b, &TimedRun::disturbed);
+}
+
 /// A second estimate of the logarithm of the ratio of runs that were not taken in turn, less affected by a host that
 /// was busier for one side: what the steps would take without waiting for a core, or, where that is not known, the
 /// ratio of the quickest steps. The ratio itself if nothing was disturbed.
@@ -214,27 +244,45 @@ double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedR
     const auto waitingB = meanWaiting(b);
     if (waitingA && waitingB)
         return logRatio - (*waitingB - *waitingA);
-    const bool isDisturbed =
-        std::ranges::any_of(a, &TimedRun::disturbed) || std::ranges::any_of(b, &TimedRun::disturbed);
-    return isDisturbed ? logOfQuickSteps(b) - logOfQuickSteps(a) : logRatio;
+    return isAnyDisturbed(a, b) ? logOfQuickSteps(b) - logOfQuickSteps(a) : logRatio;
 }
 
-/// Logarithms of the mean steps of runs without the time in which they waited for a core. The waiting is that of all
-/// timed steps together, so that it is taken off their sum. Empty if a run does not know it.
-std::vector<double> logsWithoutWaiting(std::span<const TimedRun> runs)
+/// The logarithm of the mean step of a run without the time in which it waited for a core. The waiting is that of all
+/// timed steps together, so that it is taken off their sum.
+double logWithoutWaiting(const TimedRun& run)
 {
-    return ofRunsWithWaiting(
-               runs, [](const TimedRun& run) { return std::log(meanOf(run.times)) - logOfWaiting(run); })
-        .value_or(std::vector<double>{});
+    return std::log(meanOf(run.times)) - logOfWaiting(run);
+}
+
+double logOfQuickStep(const TimedRun& run)
+{
+    return logOfQuickSteps(std::span(&run, 1));
+}
+
+/// The logarithms of a time of each run with steps.
+template <class Value> std::vector<double> logsOf(std::span<const TimedRun> runs, Value value)
+{
+    std::vector<double> logs;
+    for (const TimedRun& run : runs)
+        if (!run.times.empty())
+            logs.push_back(value(run));
+    return logs;
 }
 
 /// A ratio of two sides, as a logarithm, with half its interval.
 struct LogRatio {
+    Basis basis = Basis::Medians;
     double middle = 0;
     double half = 0;
+    double deviation = 0; ///< between runs
 
     bool excludesOne() const { return std::abs(middle) > half; }
 };
+
+bool knowWaiting(std::span<const TimedRun> runs)
+{
+    return std::ranges::all_of(runs, [](const TimedRun& run) { return run.times.empty() || run.waiting; });
+}
 
 /// Half the interval of sides that were taken at different times: the shift between them, independent of the deviation
 /// between their runs.
@@ -248,35 +296,70 @@ double halfInterval(const BetweenRuns& between, double deviation, double degrees
     return rootOfSquares(ofRuns, ofShift);
 }
 
-/// The ratio of the times without waiting, with the deviation between the runs that these times have; none if a run does
-/// not know how long it waited.
-std::optional<LogRatio> ratioWithoutWaiting(std::span<const TimedRun> a, std::span<const TimedRun> b)
+/// The ratio of times of runs that were not taken in turn, with the deviation between the runs that these times have.
+template <class Value>
+LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis basis, Value value,
+                 double leastShift)
 {
-    const std::vector<double> logsA = logsWithoutWaiting(a);
-    const std::vector<double> logsB = logsWithoutWaiting(b);
-    if (logsA.empty() || logsB.empty())
-        return {};
+    const std::vector<double> logsA = logsOf(a, value);
+    const std::vector<double> logsB = logsOf(b, value);
     BetweenRuns between;
     addShift(between, a, b);
+    between.shift = std::max(between.shift, leastShift);
     const auto degrees = static_cast<double>(logsA.size() + logsB.size() - 2);
-    double deviation = 0;
-    if (degrees > 0)
-        deviation =
-            std::max(kLeastMeasured, std::sqrt((sumOfSquares(logsA) + sumOfSquares(logsB)) / degrees));
-    else // Single runs: what their steps show of a load that changes while threads wait for each other.
-        for (const std::span<const TimedRun> side : {a, b})
-            for (const TimedRun& run : side)
-                between.shift = std::max(between.shift, deviationOfBlocks(run));
-    return LogRatio{.middle = meanOf(logsB) - meanOf(logsA),
-                    .half =
-                        halfInterval(between, deviation, std::max(1.0, degrees), logsA.size(), logsB.size())};
+    const double deviation =
+        degrees > 0
+            ? std::max(kLeastMeasured, std::sqrt((sumOfSquares(logsA) + sumOfSquares(logsB)) / degrees))
+            : 0;
+    return {.basis = basis,
+            .middle = meanOf(logsB) - meanOf(logsA),
+            .half = halfInterval(between, deviation, std::max(1.0, degrees), logsA.size(), logsB.size()),
+            .deviation = deviation};
 }
 
-/// Whether the ratio is that without waiting.
-bool isWithoutWaiting(const TimeDifference& difference)
+/// What decides runs that were not taken in turn if their medians do not; none if they do not show it.
+std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
 {
-    constexpr double kRounding = 1e-9;
-    return std::abs(std::log(difference.ratio * difference.medianA / difference.medianB)) > kRounding;
+    const auto hasOneThread = [](std::span<const TimedRun> runs) {
+        return std::ranges::all_of(runs, &TimedRun::hasOneThread);
+    };
+    if (!knowWaiting(a) || !knowWaiting(b))
+        return {};
+    if (hasOneThread(a) && hasOneThread(b))
+        return ratioOf(a, b, Basis::WithoutWaiting, logWithoutWaiting, 0);
+    if (!isAnyDisturbed(a, b))
+        return {};
+    const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
+    return ratioOf(a, b, Basis::QuickSteps, logOfQuickStep,
+                   areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
+}
+
+/// Which times decide runs that were taken in turn.
+LogRatio ratioInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    const auto pairs = pairsInTurn(a, b);
+    const auto degrees = static_cast<double>(pairs.size() - 1);
+    const auto ratioOfPairs = [&](Basis basis, double confidence, auto value) {
+        std::vector<double> ratios;
+        for (const auto& [runA, runB] : pairs)
+            ratios.push_back(value(*runB) - value(*runA));
+        const double deviation = std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / degrees / 2));
+        return LogRatio{.basis = basis,
+                        .middle = meanOf(ratios),
+                        .half = studentCritical(1 - confidence, degrees) * deviation *
+                                std::sqrt(2.0 / static_cast<double>(pairs.size())),
+                        .deviation = deviation};
+    };
+    const LogRatio medians = ratioOfPairs(Basis::Medians, kConfidence, logMedian);
+    if (!isAnyDisturbed(a, b))
+        return medians;
+    LogRatio best = ratioOfPairs(Basis::QuickSteps, kConfidenceOfChosen, logOfQuickStep);
+    if (knowWaiting(a) && knowWaiting(b))
+        if (const LogRatio without =
+                ratioOfPairs(Basis::WithoutWaiting, kConfidenceOfChosen, logWithoutWaiting);
+            without.deviation < best.deviation)
+            best = without;
+    return best.deviation < kClearlyLess * medians.deviation ? best : medians;
 }
 
 /// The absolute log ratio that 2.5 % of the pairs of repeats of one spec exceed; none with fewer than ten
@@ -323,6 +406,14 @@ std::string ratioText(const TimeDifference& difference)
                   difference.ratio95->high, runsText(difference).c_str());
 }
 
+/// What an inconclusive ratio is of; empty for medians.
+std::string basisText(Basis basis)
+{
+    return basis == Basis::WithoutWaiting ? "without the time that threads waited for a core "
+           : basis == Basis::QuickSteps   ? "of the quickest tenth of the steps "
+                                          : "";
+}
+
 Verdict verdictOf(const TimeDifference& difference)
 {
     if (difference.allowed.low > 1)
@@ -333,6 +424,11 @@ Verdict verdictOf(const TimeDifference& difference)
     if (interval && interval->low >= 1 / (1 + kNoDifference) && interval->high <= 1 + kNoDifference)
         return Verdict::NoDifference;
     return Verdict::Inconclusive;
+}
+
+double confidenceOf(const TimeDifference& difference)
+{
+    return difference.basis == Basis::Medians ? kConfidence : kConfidenceOfChosen;
 }
 
 /// The fewest repeats per side, taken in turn and more than there are, that are `enough` for the degrees of freedom and
@@ -346,7 +442,7 @@ std::optional<std::int64_t> fewestRepeats(const TimeDifference& difference, cons
     for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
         const auto n = static_cast<double>(runs);
         const bool isMore = runs > std::min(difference.runsA, difference.runsB) || !difference.between.inTurn;
-        if (isMore && enough(n - 1, difference.between.deviation * std::sqrt(2 / n)))
+        if (isMore && enough(n - 1, difference.deviation * std::sqrt(2 / n)))
             return runs;
     }
     return {};
@@ -359,6 +455,12 @@ std::string_view wordOf(Verdict verdict)
     static constexpr std::array<std::string_view, 4> words{"inconclusive", "no-difference", "faster",
                                                            "slower"};
     return words[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view wordOf(Basis basis)
+{
+    static constexpr std::array<std::string_view, 3> words{"medians", "without-waiting", "quick-steps"};
+    return words[static_cast<std::size_t>(basis)];
 }
 
 bool areInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
@@ -441,19 +543,28 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
     const double undisturbed = mayDiffer ? logOfUndisturbedRatio(a, b, logRatio) : logRatio;
     double low = std::min(logRatio, undisturbed) - half;
     double high = std::max(logRatio, undisturbed) + half;
-    if (mayDiffer && low <= 0 && high >= 0)
-        if (const auto without = ratioWithoutWaiting(a, b); without && without->excludesOne()) {
-            result.ratio = std::exp(without->middle);
-            low = without->middle - without->half;
-            high = without->middle + without->half;
-        }
+    result.deviation = result.between.deviation;
+    const auto decideBy = [&](const LogRatio& ratio) {
+        result.basis = ratio.basis;
+        result.ratio = std::exp(ratio.middle);
+        result.deviation = ratio.deviation;
+        low = ratio.middle - ratio.half;
+        high = ratio.middle + ratio.half;
+    };
+    if (result.between.inTurn) {
+        if (const LogRatio chosen = ratioInTurn(a, b); chosen.basis != Basis::Medians)
+            decideBy(chosen);
+    } else if (mayDiffer && low <= 0 && high >= 0) {
+        if (const auto ratio = ratioOfDisturbed(a, b); ratio && ratio->excludesOne())
+            decideBy(*ratio);
+    }
     result.allowed = {std::exp(low), std::exp(high)};
     if (result.between.isMeasured()) {
         result.ratio95 = result.allowed;
         // B - A = 2 level sinh(log(B / A) / 2), with the geometric mean of A and B as level: the interval of
         // the ratio, scaled to this level.
         const double level = std::sqrt(result.medianA * result.medianB);
-        if (!isWithoutWaiting(result))
+        if (result.basis == Basis::Medians)
             result.difference95 = {2 * level * std::sinh(low / 2), 2 * level * std::sinh(high / 2)};
     }
     result.verdict = verdictOf(result);
@@ -466,7 +577,8 @@ std::optional<std::int64_t> TimeDifference::repeatsFor(double limit) const
     const double distance = std::abs(std::log(ratio / limit));
     return fewestRepeats(*this, [&](double degrees, double error) {
         // The quantile for the power is one-sided: studentCritical() is of both sides.
-        return (studentCritical(1 - kConfidence, degrees) + studentCritical(2 * (1 - kPower), degrees)) *
+        return (studentCritical(1 - confidenceOf(*this), degrees) +
+                studentCritical(2 * (1 - kPower), degrees)) *
                    error <=
                distance;
     });
@@ -474,8 +586,8 @@ std::optional<std::int64_t> TimeDifference::repeatsFor(double limit) const
 
 std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
 {
-    const auto narrow = fewestRepeats(*this, [](double degrees, double error) {
-        return studentCritical(1 - kConfidence, degrees) * error <= std::log(1 + kNoDifference);
+    const auto narrow = fewestRepeats(*this, [this](double degrees, double error) {
+        return studentCritical(1 - confidenceOf(*this), degrees) * error <= std::log(1 + kNoDifference);
     });
     const auto shown = repeatsFor();
     if (narrow || shown)
@@ -486,14 +598,20 @@ std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
 std::string sentenceOf(const TimeDifference& difference)
 {
     const auto percent = [](double ratio) { return 100 * std::abs(ratio - 1); };
+    const Basis basis = difference.basis;
     switch (difference.verdict) {
     case Verdict::Faster:
     case Verdict::Slower: {
         const bool isSlower = difference.verdict == Verdict::Slower;
+        const char* subject = basis == Basis::WithoutWaiting
+                                  ? "Without the time that threads waited for a core, a step of B takes"
+                              : basis == Basis::QuickSteps
+                                  ? "The host was busy. The quickest tenth of the steps of B takes"
+                                  : "A step of B takes";
         std::string sentence =
-            format("%s step of B takes %.1f %% %s than one of A: %s",
-                   isWithoutWaiting(difference) ? "Without the time that threads waited for a core, a" : "A",
-                   percent(difference.ratio), isSlower ? "longer" : "less", ratioText(difference).c_str());
+            format("%s %.1f %% %s than %s of A: %s", subject, percent(difference.ratio),
+                   isSlower ? "longer" : "less", basis == Basis::QuickSteps ? "that" : "one",
+                   ratioText(difference).c_str());
         if (!difference.ratio95)
             sentence += format(", beyond the %.0f %% by which single runs such as these may differ",
                                percent(isSlower ? difference.ratio / difference.allowed.low
@@ -501,23 +619,28 @@ std::string sentenceOf(const TimeDifference& difference)
         return sentence + ".";
     }
     case Verdict::NoDifference:
-        return format("No difference in the step time beyond %.0f %%: %s.", 100 * kNoDifference,
-                      ratioText(difference).c_str());
+        return format("%s beyond %.0f %%: %s.",
+                      basis == Basis::WithoutWaiting
+                          ? "No difference in the step time without the time that threads waited for a core"
+                      : basis == Basis::QuickSteps
+                          ? "No difference in the quickest tenth of the steps of a busy host"
+                          : "No difference in the step time",
+                      100 * kNoDifference, ratioText(difference).c_str());
     case Verdict::Inconclusive:
         break;
     }
     if (!difference.between.isMeasured())
         return "Inconclusive: one run of each. Repeat both 5 times to decide.";
+    const std::string ratio = basisText(basis) + ratioText(difference);
     const auto repeats = difference.repeatsNeeded();
     if (!difference.between.inTurn && difference.between.source == BetweenRuns::Source::Repeats)
-        return format("Inconclusive: %s, which were not taken in turn. %s", ratioText(difference).c_str(),
+        return format("Inconclusive: %s, which were not taken in turn. %s", ratio.c_str(),
                       measureInTurn(repeats.value_or(kMostRepeats)).c_str());
     if (repeats)
-        return format("Inconclusive: %s. Repeat both %lld times to decide.", ratioText(difference).c_str(),
+        return format("Inconclusive: %s. Repeat both %lld times to decide.", ratio.c_str(),
                       static_cast<long long>(*repeats));
-    return format("Inconclusive: %s. Runs differ by %s %%: compare on a quieter machine.",
-                  ratioText(difference).c_str(),
-                  quantity::threeDigits(100 * difference.between.deviation).c_str());
+    return format("Inconclusive: %s. Runs differ by %s %%: compare on a quieter machine.", ratio.c_str(),
+                  quantity::threeDigits(100 * difference.deviation).c_str());
 }
 
 std::string measureInTurn(std::int64_t repeats)

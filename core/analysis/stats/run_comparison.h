@@ -18,6 +18,9 @@ struct TimedRun {
     /// The share of its timed steps, 0 to 1, in which a thread waited for a core; none: not known.
     std::optional<double> waiting = {};
     std::int64_t started = 0; ///< Unix time, ns; 0: unknown
+    /// One thread computes its steps, so that no thread waits for another that waits for a core. False if that is not
+    /// known.
+    bool hasOneThread = false;
 };
 
 /// Whether the runs of A and B were taken in turn: two or more of each, in pairs of one A and one B (A B, B A, …). One
@@ -45,6 +48,15 @@ struct BetweenRuns {
     bool isMeasured() const { return source != Source::Steps; }
 };
 
+/// The times that decide a comparison.
+enum class Basis : std::uint8_t {
+    Medians,        ///< of the runs
+    WithoutWaiting, ///< the mean steps of the runs, without the time in which a thread waited for a core
+    QuickSteps,     ///< the times that the quickest tenth of the steps of each run do not exceed
+};
+
+std::string_view wordOf(Basis basis); ///< medians, without-waiting, quick-steps
+
 /// The conclusion of a comparison.
 enum class Verdict : std::uint8_t { Inconclusive, NoDifference, Faster, Slower };
 
@@ -66,13 +78,15 @@ struct TimeDifference {
     double medianA = 0; ///< the run's median; for repeats the geometric mean of their medians
     double medianB = 0;
     double difference = 0; ///< medianB - medianA
-    double ratio = 1;      ///< medianB / medianA, or of the mean times without waiting if only these decide
-    BetweenRuns between = {};
-    /// The ratios that the runs allow: a difference excludes 1. For runs that were not taken in turn, also those about
-    /// a second estimate: the ratio without the time that the runs waited for a core, or, where that is not known and a
-    /// run was disturbed, the ratio of their quickest steps. If only the ratio without waiting decides, about that alone.
+    Basis basis = Basis::Medians;
+    double ratio = 1;         ///< B / A of the basis
+    BetweenRuns between = {}; ///< of the medians
+    double deviation = 0;     ///< as BetweenRuns::deviation, of the basis
+    /// The ratios that the runs allow: a difference excludes 1. For runs that were not taken in turn, and whose medians
+    /// decide, also those about a second estimate: the ratio without the time that the runs waited for a core, or, where
+    /// that is not known and a run was disturbed, the ratio of their quickest steps.
     ConfidenceInterval allowed{1, 1};
-    /// 95 % confidence intervals, none if the deviation is not measured; of the difference also none without waiting.
+    /// 95 % confidence intervals, none if the deviation is not measured; of the difference also none unless medians decide.
     std::optional<ConfidenceInterval> ratio95 = {};
     std::optional<ConfidenceInterval> difference95 = {}; ///< excludes 0 if and only if ratio95 excludes 1
     Verdict verdict = Verdict::Inconclusive;
@@ -114,6 +128,11 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
 
 /// Compares two sides by the logarithms of the medians of their runs, with Student's t, the deviation between runs and
 /// the shift between the sides.
+///
+/// Other times decide if runs were disturbed. Of runs that were taken in turn, those whose ratios vary least from pair to
+/// pair, if clearly less than the ratios of the medians; as they are chosen, their confidence level is higher. Of other
+/// runs, if the interval of the medians contains 1, the times without waiting, or, where threads may have waited for each
+/// other, the quickest steps.
 /// \return  none if a side has no timed step
 /// O(steps).
 std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,

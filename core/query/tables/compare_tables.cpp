@@ -3,6 +3,7 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/config/schema.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/query/memory/peak_memory.h"
@@ -183,6 +184,7 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
 struct HostConditions {
     bool wasLoaded = false; ///< more threads to run than processors, over the minute before the run
     std::optional<double> waiting = {}; ///< share of the timed steps
+    std::optional<int> torchThreads = {};
 };
 
 HostConditions hostConditions(const store::RunReader& reader, RunId run)
@@ -199,9 +201,19 @@ HostConditions hostConditions(const store::RunReader& reader, RunId run)
             threads = value().value_or(0);
         else if (entry.key == "host.waiting.timed" && value())
             host.waiting = *value() / 100;
+        else if (entry.key == "torch_threads")
+            host.torchThreads = parseNumber<int>(entry.value);
     }
     host.wasLoaded = threads > 0 && load > kBeyondOurOwn * threads;
     return host;
+}
+
+/// Whether one process computes the steps of a run on a CPU in one thread.
+bool hasOneThread(const store::RunRecord& run, std::optional<int> torchThreads)
+{
+    const auto spec = run.traits().isImported ? std::nullopt : config::specOf(run.specJson);
+    return spec && spec->gpus == 1 && run.result.device == "cpu" &&
+           (spec->threads ? std::optional(*spec->threads) : torchThreads) == 1;
 }
 
 /// The run without its times. Nothing is known about the host of a recording of another program.
@@ -214,7 +226,8 @@ analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::Run
         std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
     return {.disturbed = isFlagged || host.wasLoaded || run.traits().isImported,
             .waiting = host.waiting,
-            .started = run.startedUnixNs};
+            .started = run.startedUnixNs,
+            .hasOneThread = hasOneThread(run, host.torchThreads)};
 }
 
 /// A run with what its times are compared by.

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <ostream>
 #include <set>
 #include <stdexcept>
@@ -186,11 +187,14 @@ Recording readRecording(const std::filesystem::path& file)
     const Json json = Json::parse(stream, nullptr, false);
     if (!json.is_object() || !json.contains("runs"))
         throw std::runtime_error(file.string() + " is no recording");
-    Recording recording{.setUp = json.at("set_up"), .about = json.at("about")};
+    Recording recording{.setUp = json.at("set_up"),
+                        .about = json.at("about"),
+                        .hasOneThread = json.value("one_thread", false)};
     for (const Json& run : json.at("runs")) {
         RecordedRun& recorded = recording.runs.emplace_back();
         recorded.step.times = run.at("steps_ms").get<std::vector<double>>();
         recorded.step.disturbed = run.at("disturbed");
+        recorded.step.hasOneThread = recording.hasOneThread;
         if (const auto waiting = run.find("waiting"); waiting != run.end() && waiting->is_number())
             recorded.step.waiting = waiting->get<double>();
         for (std::size_t i = 0; i < json.at("groups").size(); ++i)
@@ -207,6 +211,7 @@ void writeRecording(std::ostream& out, const Recording& recording)
     for (const GroupTimes& group : recording.runs.front().groups)
         groups.push_back(group.key);
     out << "{\"set_up\": " << Json(recording.setUp) << ",\n \"about\": " << Json(recording.about)
+        << ",\n \"one_thread\": " << (recording.hasOneThread ? "true" : "false")
         << ",\n \"groups\": " << groups << ",\n \"runs\": [";
     for (std::size_t i = 0; i < recording.runs.size(); ++i) {
         const RecordedRun& run = recording.runs[i];
@@ -303,18 +308,31 @@ bool isDifferent(Verdict verdict)
     return verdict == Verdict::Slower || verdict == Verdict::Faster;
 }
 
-/// Both sides of a stretch, in the order of `compare --measure`: A B, B A, B A, A B, …
-std::optional<analysis::TimeDifference> takenInTurn(const Recording& recording, std::size_t from,
-                                                    std::size_t pairs, double factor)
+/// Both sides of pairs of neighbouring runs, in the order of `compare --measure`: A B, B A, B A, A B, …
+analysis::TimeDifference takenInTurn(const Recording& recording, const std::vector<std::size_t>& firsts,
+                                     double factor)
 {
     std::vector<TimedRun> a;
     std::vector<TimedRun> b;
-    for (std::size_t i = 0; i < 2 * pairs; ++i) {
+    for (std::size_t i = 0; i < 2 * firsts.size(); ++i) {
         const bool isB = std::popcount(i) % 2 == 1;
-        std::vector<TimedRun> one = stretch(recording, from + i, 1, isB ? factor : 1);
-        (isB ? b : a).push_back(std::move(one.front()));
+        TimedRun run = stretch(recording, firsts[i / 2] + i % 2, 1, isB ? factor : 1).front();
+        run.started = static_cast<std::int64_t>(i + 1);
+        (isB ? b : a).push_back(std::move(run));
     }
-    return analysis::compareRuns(a, b);
+    return *analysis::compareRuns(a, b);
+}
+
+/// Where pairs of neighbouring runs begin: one after the other, or, if there are not so many, anywhere.
+std::vector<std::size_t> drawPairs(const Recording& recording, std::size_t pairs, Random& random)
+{
+    const std::size_t size = recording.runs.size();
+    std::vector<std::size_t> firsts;
+    const bool areEnough = 2 * pairs <= size;
+    const std::size_t from = areEnough ? random.below(size - 2 * pairs + 1) : 0;
+    for (std::size_t pair = 0; pair < pairs; ++pair)
+        firsts.push_back(areEnough ? from + 2 * pair : random.below(size - 1));
+    return firsts;
 }
 
 } // namespace
@@ -363,28 +381,38 @@ SequentialEvaluation measuredCommands(const Recording& recording, int repeats)
     return evaluation;
 }
 
-TurnsEvaluation evaluateTurns(const Recording& recording, int pairs, std::uint64_t seed)
+int usualRepeats(const Recording& recording)
 {
-    constexpr std::size_t kRepeats = 5;
-    constexpr double kFactor = 1.5;
-    Random random(seed);
-    TurnsEvaluation evaluation{.pairs = pairs};
-    const std::size_t size = recording.runs.size();
-    for (int pair = 0; pair < pairs; ++pair) {
-        const std::size_t from = random.below(size - 2 * kRepeats + 1);
-        evaluation.falseVerdicts += isDifferent(takenInTurn(recording, from, kRepeats, 1)->verdict);
-        std::size_t repeats = kRepeats;
-        auto slowed = takenInTurn(recording, from, repeats, kFactor);
-        while (slowed->verdict == Verdict::Inconclusive) {
-            const auto asked = slowed->repeatsNeeded();
-            if (!asked || 2 * static_cast<std::size_t>(*asked) > size)
+    constexpr double kEnoughMs = 1000;
+    double sum = 0;
+    for (const RecordedRun& run : recording.runs)
+        sum = std::accumulate(run.step.times.begin(), run.step.times.end(), sum);
+    const double wanted = std::ceil(kEnoughMs * static_cast<double>(recording.runs.size()) / sum);
+    return static_cast<int>(std::clamp(wanted, 5.0, 20.0));
+}
+
+TurnsEvaluation evaluateTurns(const Recording& recording, const Turns& turns)
+{
+    Random random(turns.seed);
+    TurnsEvaluation evaluation{.pairs = turns.pairs};
+    for (int pair = 0; pair < turns.pairs; ++pair) {
+        auto repeats = static_cast<std::size_t>(turns.repeats);
+        const std::vector<std::size_t> firsts = drawPairs(recording, repeats, random);
+        const analysis::TimeDifference alike = takenInTurn(recording, firsts, 1);
+        evaluation.falseVerdicts += isDifferent(alike.verdict);
+        evaluation.covered += alike.ratio95->low <= 1 && alike.ratio95->high >= 1;
+        analysis::TimeDifference slowed = takenInTurn(recording, firsts, turns.factor);
+        evaluation.foundAtOnce += slowed.verdict == Verdict::Slower;
+        while (slowed.verdict == Verdict::Inconclusive) {
+            const auto asked = slowed.repeatsNeeded();
+            if (!asked)
                 break;
             repeats = static_cast<std::size_t>(*asked);
-            slowed = takenInTurn(recording, random.below(size - 2 * repeats + 1), repeats, kFactor);
+            slowed = takenInTurn(recording, drawPairs(recording, repeats, random), turns.factor);
         }
-        evaluation.found += slowed->verdict == Verdict::Slower;
-        evaluation.gaveUp += slowed->verdict == Verdict::Inconclusive;
-        evaluation.repeats += static_cast<double>(repeats) / pairs;
+        evaluation.found += slowed.verdict == Verdict::Slower;
+        evaluation.gaveUp += slowed.verdict == Verdict::Inconclusive;
+        evaluation.repeats += static_cast<double>(repeats) / turns.pairs;
     }
     return evaluation;
 }

@@ -19,8 +19,9 @@ struct RecordedRun {
 
 /// Runs of one spec that were recorded under one set of conditions, in the order of time; all do the same work.
 struct Recording {
-    std::string setUp;      ///< cpu quiet
-    std::string about = {}; ///< machine and command
+    std::string setUp;         ///< cpu quiet
+    std::string about = {};    ///< machine and command
+    bool hasOneThread = false; ///< one thread computes the steps
     std::vector<RecordedRun> runs = {};
 };
 
@@ -75,14 +76,23 @@ struct SequentialEvaluation {
     int foundFaster = 0;   ///< faster, where A does
 };
 
-/// The verdicts on runs that were taken in turn while the load of the host changed.
+/// Which runs are taken in turn.
+struct Turns {
+    int pairs = 1000;
+    int repeats = 5;     ///< runs of a side
+    double factor = 1.5; ///< by which B takes longer
+    std::uint64_t seed = Draws{}.seed;
+};
+
+/// The verdicts on runs that were taken in turn.
 struct TurnsEvaluation {
     int pairs = 0;
-    int falseVerdicts = 0; ///< with five runs a side that do the same work
-    /// Slower, where B takes one and a half times as long, with the repeats that are asked for.
-    int found = 0;
-    int gaveUp = 0; ///< of the others: no number of repeats was asked for, or the recording has too few runs
-    double repeats = 0; ///< that the verdict took, on average
+    int falseVerdicts = 0; ///< where both sides do the same work
+    int covered = 0;       ///< intervals that contain 1 where both sides do the same work
+    int foundAtOnce = 0;   ///< slower, where B takes longer
+    int found = 0;         ///< slower, where B takes longer, with the repeats that are asked for
+    int gaveUp = 0;        ///< of the others: no number of repeats was asked for
+    double repeats = 0;    ///< that the verdict took, on average
 };
 
 /// Draws pairs of commands of `repeats` runs, each as they were recorded, the second at most 50 runs after the first.
@@ -93,7 +103,11 @@ SequentialEvaluation evaluateCommands(const Recording& recording, int repeats, i
 /// no run is in two pairs.
 SequentialEvaluation measuredCommands(const Recording& recording, int repeats);
 
-/// Draws stretches of the recording and takes their runs by turns as A and B, in the order of `compare --measure`.
-TurnsEvaluation evaluateTurns(const Recording& recording, int pairs, std::uint64_t seed = Draws{}.seed);
+/// The runs of each side that `compare --measure` takes of specs like this, unless it is told how many.
+int usualRepeats(const Recording& recording);
+
+/// Draws stretches of the recording and takes their runs by turns as A and B, in the order of `compare --measure`. Where
+/// more runs are asked for than there are, it draws pairs of neighbouring runs.
+TurnsEvaluation evaluateTurns(const Recording& recording, const Turns& turns);
 
 } // namespace tilescope::bench
