@@ -49,7 +49,8 @@ int compareCommand(int argc, char** argv)
         "--measure", measures,
         "run A and B in turn (A B, B A, …), then compare them: .yaml files of one point, or commands, which "
         "are recorded or print lines step_ms: NUMBER");
-    arguments.option("--repeat", repeat, "with --measure: runs of each side (5)");
+    arguments.option("--repeat", repeat,
+                     "with --measure: runs of each side (5; up to 20 of specs with short runs)");
     arguments.output(
         "-o,--output", file,
         "with --measure: the .tscope file to add the runs to (a temporary one, named at the end)");
@@ -88,12 +89,12 @@ int compareCommand(int argc, char** argv)
         fractionOf(request.gate, "--gate");
     if (!measures)
         return compare(request, std::cout);
-    MeasureRequest measure{.a = request.a,
-                           .b = request.b,
-                           .repeats = repeat.empty() ? MeasureRequest{}.repeats
-                                                     : wholeNumber(repeat, "--repeat", 2, 1000),
-                           .file = file,
-                           .commandLine = commandLineOf(argc, argv)};
+    MeasureRequest measure{
+        .a = request.a,
+        .b = request.b,
+        .repeats = repeat.empty() ? std::nullopt : std::optional(wholeNumber(repeat, "--repeat", 2, 1000)),
+        .file = file,
+        .commandLine = commandLineOf(argc, argv)};
     const auto measured = measureInTurn(measure, std::cerr);
     if (!measured)
         return 130;

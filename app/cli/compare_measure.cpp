@@ -239,7 +239,9 @@ std::string endOf(int status)
 class Measurement {
 public:
     Measurement(const MeasureRequest& request, std::ostream& progress)
-        : request_(request), progress_(progress), sides_{sideOf('A', request.a), sideOf('B', request.b)},
+        : request_(request), progress_(progress),
+          repeats_(request.repeats.value_or(kFewRepeats)), sides_{sideOf('A', request.a),
+                                                                  sideOf('B', request.b)},
           file_(request.file.empty() ? temporaryFile() : request.file), stop_(signals_.first())
     {
         runIdsOf(file_); // refuses a file of another kind before anything runs
@@ -248,11 +250,17 @@ public:
     MeasuredRuns run()
     {
         try {
-            if (sides_[0].isSpec() && sides_[1].isSpec())
-                runSpecs(order());
-            else
-                for (const std::size_t side : order())
+            if (sides_[0].isSpec() && sides_[1].isSpec()) {
+                runSpecs(order(0, repeats_));
+                const std::int64_t before = repeats_;
+                if (!request_.repeats)
+                    repeats_ = repeatsOfShortRuns();
+                if (repeats_ > before)
+                    runSpecs(order(before, repeats_));
+            } else {
+                for (const std::size_t side : order(0, repeats_))
                     runOne(side);
+            }
         } catch (Error& error) {
             if (!runs_[0].empty() || !runs_[1].empty())
                 error.remedy += (error.remedy.empty() ? "" : "; ") + kept();
@@ -271,20 +279,44 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kFewRepeats = 5;
+
     /// 0 1 1 0 1 0 0 1 …, the sequence of Thue and Morse: pairs of A and B of which either is first equally often, without
     /// a period. A load that comes and goes regularly thus does not meet the same side each time.
-    std::vector<std::size_t> order() const
+    /// \param first, end  of the pairs, from 0
+    static std::vector<std::size_t> order(std::int64_t first, std::int64_t end)
     {
         std::vector<std::size_t> sides;
-        for (std::uint64_t run = 0; run < 2 * static_cast<std::uint64_t>(request_.repeats); ++run)
+        for (std::uint64_t run = 2 * static_cast<std::uint64_t>(first);
+             run < 2 * static_cast<std::uint64_t>(end); ++run)
             sides.push_back(static_cast<std::size_t>(std::popcount(run) % 2));
         return sides;
+    }
+
+    /// How many runs of each take a second, judged by the timed steps of the runs so far; at least these, at most 20.
+    std::int64_t repeatsOfShortRuns() const
+    {
+        constexpr std::int64_t kMost = 20;
+        const store::RunReader reader(file_);
+        Nanoseconds shorter = Nanoseconds::max();
+        for (const std::vector<RunId>& runs : runs_) {
+            Nanoseconds sum{0};
+            for (const RunId run : runs)
+                for (const Sample& sample : reader.samples(run))
+                    if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
+                        sum += sample.wall;
+            shorter = std::min(shorter, sum / static_cast<std::int64_t>(runs.size()));
+        }
+        constexpr Nanoseconds kEnough = std::chrono::seconds(1);
+        const std::int64_t wanted =
+            shorter.count() > 0 ? (kEnough + shorter - Nanoseconds(1)) / shorter : kMost;
+        return std::clamp(wanted, repeats_, kMost);
     }
 
     void say(std::size_t side)
     {
         progress_ << "measuring " << sides_[side].letter << ", run " << runs_[side].size() + 1 << " of "
-                  << request_.repeats << ": " << escapeForTerminal(sides_[side].text) << std::endl;
+                  << repeats_ << ": " << escapeForTerminal(sides_[side].text) << std::endl;
     }
 
     void runOne(std::size_t side)
@@ -464,6 +496,7 @@ private:
     const session::StopSignals signals_{SIGINT, SIGTERM, SIGHUP};
     const MeasureRequest& request_;
     std::ostream& progress_;
+    std::int64_t repeats_; ///< runs of each
     std::array<Side, 2> sides_;
     fs::path file_;
     std::stop_token stop_;

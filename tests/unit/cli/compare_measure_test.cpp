@@ -90,6 +90,20 @@ TEST_F(CompareMeasure, SpecsAreRunInTurnByOneEngine)
         << "one spec against itself, in a file that has runs";
 }
 
+TEST_F(CompareMeasure, ShortRunsAreRepeatedMoreOften)
+{
+    write("a.yaml", "workload: attention\nsteps: 8\n");
+    write("b.yaml", "workload: attention\nsteps: 8\nseq_len: 128\n");
+    const ProgramResult result = measure("a.yaml", "b.yaml", {"-o", "m.tscope", "--format", "json"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    const json compared = json::parse(result.out);
+    EXPECT_EQ(compared["a"]["runs"].size(), 20U) << "the fake engine takes 8 ms for a run";
+    EXPECT_EQ(compared["b"]["runs"].size(), 20U);
+    EXPECT_EQ(compared["between_runs"]["in_turn"], true);
+    EXPECT_EQ(measure("a.yaml", "b.yaml", {"--repeat", "5", "-o", "five.tscope"}).code, 0);
+    EXPECT_EQ(store::RunReader(folder / "five.tscope").runs().size(), 10U);
+}
+
 TEST_F(CompareMeasure, ASpecAndACommandMayBeCompared)
 {
     write("a.yaml", "workload: attention\nsteps: 8\n");
