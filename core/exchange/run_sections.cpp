@@ -139,7 +139,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     const auto add = [&table](Column made) { table.columns.push_back(std::move(made)); };
     add(column("run", "run", [](const RunRow& r) { return r.record.run.value; }, {.keep = 2}));
     add(column.programs("uid", [](const RunRow& r) { return r.record.uid; }));
-    add(column("name", "name", [](const RunRow& r) { return r.record.name; }, {.elidable = true}));
+    add(column("name", "name", [](const RunRow& r) { return r.record.name; }, {.keep = 0, .elidable = true}));
     add(column(of.workload));
     if (runs->anyVarying())
         add(column.people("what differs",
@@ -147,7 +147,8 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
                           {.keep = 2, .elidable = true, .hasPairs = true}));
     add(column(of.status));
     add(column(of.reason));
-    add(column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); }));
+    add(column("device", "device", [](const RunRow& r) { return cellOrNull(r.record.result.device); },
+               {.keep = 0}));
     add(column.programs("params", [](const RunRow& r) { return paramsJson(r.record); }));
     add(column(of.parameters));
     add(column(of.step));
@@ -156,7 +157,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     for (const Phase phase : runs->timedPhases())
         if (phase != Phase::Step)
             add(column.people(phaseTitle(phase), [phase](const RunRow& r) { return phaseMedian(r, phase); },
-                              {.unit = Unit::Milliseconds, .unitGroup = 1}));
+                              {.unit = Unit::Milliseconds, .keep = 0, .unitGroup = 1}));
     add(column.programs("phases", phasesJson));
     add(column.programs("warmup_ms", [](const RunRow& r) { return jsonList(r.warmupMs); }));
     add(column(of.beforeBackward));

@@ -248,19 +248,53 @@ std::string_view keyOf(std::string_view pair)
     return pair.substr(0, pair.find('='));
 }
 
-/// The keys of all texts, those with the most values first; of equals in the order of their appearance.
-std::vector<std::string_view> keysByValues(const std::vector<std::string>& texts)
+/// The pair with this key, from the key on; empty if there is none.
+std::string_view pairOf(std::string_view text, std::string_view key)
+{
+    for (const std::string_view pair : pairsOf(text))
+        if (keyOf(pair) == key)
+            return pair;
+    return {};
+}
+
+std::vector<std::string_view> keysOf(const std::vector<std::string>& texts)
 {
     std::vector<std::string_view> keys;
-    std::map<std::string_view, std::set<std::string_view>> values;
     for (const std::string& text : texts)
-        for (const std::string_view pair : pairsOf(text)) {
-            if (values[keyOf(pair)].empty())
+        for (const std::string_view pair : pairsOf(text))
+            if (std::ranges::find(keys, keyOf(pair)) == keys.end())
                 keys.push_back(keyOf(pair));
-            values[keyOf(pair)].insert(pair);
+    return keys;
+}
+
+/// The keys of all texts: first the one that tells most of them apart, then the one that does so together with those
+/// before it; of equals in the order of their appearance.
+std::vector<std::string_view> keysByDistinction(const std::vector<std::string>& texts)
+{
+    std::vector<std::string_view> left = keysOf(texts);
+    std::vector<std::string_view> keys;
+    std::vector<std::size_t> groups(
+        texts.size()); // texts that the chosen keys do not tell apart have equal numbers
+    while (!left.empty()) {
+        std::vector<std::size_t> finest;
+        std::size_t most = 0;
+        auto best = left.begin();
+        for (auto key = left.begin(); key != left.end(); ++key) {
+            std::map<std::pair<std::size_t, std::string_view>, std::size_t> numbers;
+            std::vector<std::size_t> refined;
+            for (std::size_t i = 0; i < texts.size(); ++i)
+                refined.push_back(
+                    numbers.try_emplace({groups[i], pairOf(texts[i], *key)}, numbers.size()).first->second);
+            if (numbers.size() > most) {
+                most = numbers.size();
+                best = key;
+                finest = std::move(refined);
+            }
         }
-    std::ranges::stable_sort(keys, std::greater(),
-                             [&values](std::string_view key) { return values[key].size(); });
+        keys.push_back(*best);
+        groups = std::move(finest);
+        left.erase(best);
+    }
     return keys;
 }
 
@@ -293,7 +327,7 @@ std::vector<std::string> elidePairsAlike(const std::vector<std::string>& texts, 
             lists.push_back(elidePairs(text, width));
         return lists;
     }
-    const std::vector<std::string_view> keys = keysByValues(texts);
+    const std::vector<std::string_view> keys = keysByDistinction(texts);
     std::vector<std::string> elided;
     for (std::size_t kept = keys.size(); kept-- > 1;) {
         elided.clear();

@@ -46,8 +46,8 @@ std::string elideMiddle(std::string_view text, std::size_t width);
 std::string elidePairs(std::string_view text, std::size_t width);
 
 /// Such texts of the rows of a table, each in at most `width` columns if its keys allow that: all rows leave out the same
-/// keys, those with the fewest values first, so that what tells the rows apart stays. Texts that are still too long keep
-/// the key with the most values first; elidePairs() shortens them.
+/// keys, and keep those that together tell most rows apart. Texts that are still too long begin with the key that tells
+/// most apart; elidePairs() shortens them.
 std::vector<std::string> elidePairsAlike(const std::vector<std::string>& texts, std::size_t width);
 
 } // namespace tilescope::exchange

@@ -86,6 +86,22 @@ TEST(ElidePairs, LeavesOutWholePairsAndCountsThem)
         EXPECT_LE(displayWidth(elidePairs(pairs, width)), width);
 }
 
+TEST(ElidePairs, RowsKeepTheKeysThatTellThemApart)
+{
+    // heads says nothing beside seq_len.
+    EXPECT_THAT(
+        elidePairsAlike({"backend=naive heads=1 seq_len=64", "backend=flash heads=1 seq_len=64",
+                         "backend=naive heads=2 seq_len=128", "backend=flash heads=2 seq_len=128",
+                         "backend=naive heads=2 seq_len=256"},
+                        30),
+        ::testing::ElementsAre("backend=naive seq_len=64 \u2026 +1", "backend=flash seq_len=64 \u2026 +1",
+                               "backend=naive seq_len=128 \u2026 +1", "backend=flash seq_len=128 \u2026 +1",
+                               "backend=naive seq_len=256 \u2026 +1"));
+    EXPECT_THAT(elidePairsAlike({"size=tiny seq_len=64", "size=tiny seq_len=64"}, 14),
+                ::testing::ElementsAre("size=tiny \u2026 +1", "size=tiny \u2026 +1"))
+        << "equal rows";
+}
+
 TEST(Escapes, HaveFourDigitsAndLeaveOtherPlanesAsTheyAre)
 {
     EXPECT_EQ(jsonString("\u200b\x01"), R"("\u200b\u0001")");
