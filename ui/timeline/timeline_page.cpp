@@ -398,7 +398,7 @@ void TimelinePage::goToEvent(const StreamEvent& event)
         reachTarget();
 }
 
-// A kernel is selected at its first instance; runs are aligned at a range, which fills the view.
+// A kernel is selected at its longest instance; runs are aligned at a range, which fills the view.
 void TimelinePage::reachTarget()
 {
     const PageTarget target = std::exchange(target_, {});
@@ -412,7 +412,7 @@ void TimelinePage::reachTarget()
         reaching_.start(
             [timelines, name = target.text.toStdString()](const query::Cancelled& cancelled) {
                 for (std::size_t run = 0; run < timelines.size(); ++run)
-                    if (const auto item = firstInstance(*timelines[run], name, cancelled))
+                    if (const auto item = longestInstance(*timelines[run], name, cancelled))
                         return std::optional(SectionItem{run, *item});
                 return std::optional<SectionItem>();
             },

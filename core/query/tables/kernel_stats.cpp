@@ -250,14 +250,15 @@ std::vector<KernelStat> opStats(const Timeline& timeline, const std::vector<Stre
     return isWhole ? statsOf(sums) : std::vector<KernelStat>();
 }
 
-std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
-                                          const std::function<bool()>& cancelled)
+std::optional<TimelineItem> longestInstance(const Timeline& timeline, std::string_view text,
+                                            const std::function<bool()>& cancelled)
 {
     const std::optional<std::uint32_t> name = findName(timeline, text);
     if (!name)
         return {};
     for (const Lane::Kind kind : {Lane::Kind::Stream, Lane::Kind::Thread}) {
-        std::optional<TimelineItem> first;
+        std::optional<TimelineItem> longest;
+        std::int64_t length = -1;
         std::int64_t begin = INT64_MAX;
         for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
             const Lane& lane = timeline.lanes[l];
@@ -265,16 +266,17 @@ std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_
                 if (cancelled())
                     return {};
                 const Track& row = lane.rows[r];
-                // No later than the first one that is known of another row.
-                for (std::size_t i = 0; i < row.size() && row.start(i) < begin; ++i)
-                    if (row.name(i) == *name) {
-                        first = TimelineItem{l, r, i};
+                for (std::size_t i = 0; i < row.size(); ++i)
+                    if (row.name(i) == *name &&
+                        (row.length(i) > length || (row.length(i) == length && row.start(i) < begin))) {
+                        longest = TimelineItem{l, r, i};
+                        length = row.length(i);
                         begin = row.start(i);
                     }
             }
         }
-        if (first)
-            return first;
+        if (longest)
+            return longest;
     }
     return {};
 }

@@ -66,10 +66,10 @@ std::vector<std::int64_t> selfTimesOf(const Timeline& timeline, const ActivityCh
 std::vector<KernelStat> opStats(const Timeline& timeline, const std::vector<StretchOf>& stretches,
                                 const std::function<bool()>& cancelled);
 
-/// Where a device activity with that name first ran, otherwise a host op; none if there is neither, or if
-/// cancelled.
-std::optional<TimelineItem> firstInstance(const Timeline& timeline, std::string_view text,
-                                          const std::function<bool()>& cancelled);
+/// The longest device activity with that name, the first of equal ones; otherwise the longest host op. None if there is
+/// neither, or if cancelled.
+std::optional<TimelineItem> longestInstance(const Timeline& timeline, std::string_view text,
+                                            const std::function<bool()>& cancelled);
 
 /// The timeline's name with that text; none if there is none.
 std::optional<std::uint32_t> findName(const Timeline& timeline, std::string_view text);

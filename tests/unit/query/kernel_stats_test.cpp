@@ -249,15 +249,15 @@ TEST(KernelStats, LengthsAreThoseOfEveryInstanceWithinTheInterval)
         << "of instances that start in it";
 }
 
-TEST(KernelStats, TheFirstInstanceIsTheEarliestOfAnyLane)
+TEST(KernelStats, TheLongestInstanceIsOfAnyLane)
 {
     Timeline made = timeline();
-    EXPECT_EQ(firstInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{0, 0, 0}));
+    EXPECT_EQ(longestInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{1, 0, 0}));
     std::swap(made.lanes[0], made.lanes[1]);
-    EXPECT_EQ(firstInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{1, 0, 0}));
-    EXPECT_EQ(firstInstance(made, "vectorized_add", testing::kNotCancelled), (TimelineItem{1, 0, 1}));
-    EXPECT_FALSE(firstInstance(made, "no such kernel", testing::kNotCancelled));
-    EXPECT_FALSE(firstInstance(made, "sgemm_128", [] { return true; })) << "cancelled";
+    EXPECT_EQ(longestInstance(made, "sgemm_128", testing::kNotCancelled), (TimelineItem{0, 0, 0}));
+    EXPECT_EQ(longestInstance(made, "vectorized_add", testing::kNotCancelled), (TimelineItem{1, 0, 1}));
+    EXPECT_FALSE(longestInstance(made, "no such kernel", testing::kNotCancelled));
+    EXPECT_FALSE(longestInstance(made, "sgemm_128", [] { return true; })) << "cancelled";
 }
 
 TEST(Search, FindsByLabelOrNameLongestFirst)
