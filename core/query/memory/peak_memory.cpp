@@ -106,17 +106,17 @@ private:
 
 /// The peak from the whole history, for files without a memory track.
 LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const store::EventWindow& window,
-                            bool isWhole)
+                            bool isWhole, const PartyQuery& parties)
 {
-    LiveMemoryTable table = liveMemory(reader, {.run = run}, {});
+    const EventQuery query{.run = run, .parties = parties};
+    LiveMemoryTable table = liveMemory(reader, query, {});
     if (isWhole)
         return table;
     const MemoryHistory& history = *table.history;
     const auto at = [&](Timestamp time) {
         return std::clamp<std::int64_t>((time - history.origin).count(), 0, history.length);
     };
-    return liveMemory(reader, {.run = run},
-                      Nanoseconds(history.allocated.highest(at(window.from), at(window.to))));
+    return liveMemory(reader, query, Nanoseconds(history.allocated.highest(at(window.from), at(window.to))));
 }
 
 } // namespace
@@ -133,10 +133,11 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
     const MemoryFacts facts = reader.memory(run);
     const std::optional<Peak> peak =
         peakOf(reader, history->run, facts, window, PartyFilter(reader, run, parties));
-    if (!peak && !parties.empty())
-        return {};
-    if (!peak)
-        return fromHistory(reader, run, window, !span);
+    if (!peak) {
+        LiveMemoryTable table = fromHistory(reader, run, window, !span, parties);
+        const bool isOfOthers = !parties.empty() && table.history->empty();
+        return isOfOthers ? LiveMemoryTable{} : table;
+    }
     history->device = peak->device;
     LiveMemoryTable table{.history = history,
                           .at = (std::max(peak->time, window.from) - history->origin).count()};
@@ -158,7 +159,7 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
         return table;
     inOrder.finish(take);
     if (!live.sawPeak())
-        return fromHistory(reader, run, window, !span);
+        return fromHistory(reader, run, window, !span, parties);
     live.fill(table, *history, LifeMaker(reader, *history));
     return table;
 }

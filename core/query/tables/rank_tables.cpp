@@ -211,9 +211,31 @@ private:
         return peaks;
     }
 
+    /// The same of imports and recordings: the largest count of the allocators among the events of each process.
+    std::map<ProcessIndex, Bytes> peaksOfEvents() const
+    {
+        std::map<DeviceIndex, std::int64_t> ofDevices;
+        if (reader_.counts(run_.run).allocEvents > 0)
+            reader_.eachAllocEvent({.run = run_.run}, [&](const AllocEvent& event) {
+                if (event.device && event.action != AllocAction::Oom) {
+                    std::int64_t& most = ofDevices[event.device];
+                    most = std::max(most, event.allocated);
+                }
+                return !cancelled_();
+            });
+        std::map<ProcessIndex, Bytes> peaks;
+        for (const auto& [device, most] : ofDevices) {
+            Bytes& peak = peaks[parties_.of(device)];
+            peak = std::max(peak, Bytes{most});
+        }
+        return peaks;
+    }
+
     void divideSteps()
     {
         const std::map<std::int32_t, Bytes> peaks = recordedPeaks();
+        const std::map<ProcessIndex, Bytes> ofEvents =
+            run_.traits().isImported ? peaksOfEvents() : std::map<ProcessIndex, Bytes>{};
         for (auto& [process, each] : processes_) {
             const std::vector<Interval> walls = each.parts.walls();
             const std::vector<analysis::StepPartition> partitions = each.parts.partitions(span_);
@@ -228,6 +250,8 @@ private:
                             .numbers = numbersOf(parties_, process)};
                 if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
                     row.peakAllocated = peak->second;
+                else if (const auto found = ofEvents.find(process); found != ofEvents.end())
+                    row.peakAllocated = found->second;
                 row.parts = onGpu_ ? analysis::rankStepOf(partitions[i], busy[i])
                                    : analysis::rankStepOnCpu(wall, within(each.compute, wall),
                                                              within(each.hostCollectives, wall));

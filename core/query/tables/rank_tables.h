@@ -34,9 +34,10 @@ struct RankRow {
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
     ProcessNumbers numbers = {};
     analysis::RankStep parts = {};
-    std::optional<Bytes> peakAllocated = {}; ///< of the rank within the timed steps; none: not recorded
-    std::optional<Nanoseconds> late = {};    ///< wait of others for it; none: no complete collective
-    bool isLast = false;                     ///< it was later than all other ranks
+    /// Of the rank within the timed steps; of imports and recordings, in all events. None: not recorded.
+    std::optional<Bytes> peakAllocated = {};
+    std::optional<Nanoseconds> late = {}; ///< wait of others for it; none: no complete collective
+    bool isLast = false;                  ///< it was later than all other ranks
 };
 
 /// The part of one rank in a collective.

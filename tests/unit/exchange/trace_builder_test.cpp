@@ -2,10 +2,12 @@
 
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
+#include "core/query/memory/peak_memory.h"
 #include "core/query/tables/answers.h"
 #include "core/query/tables/kernel_stats.h"
 #include "core/query/tables/kernel_tables.h"
 #include "core/query/tables/op_tables.h"
+#include "core/query/tables/rank_tables.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/maintenance/maintenance.h"
@@ -419,6 +421,39 @@ TEST_F(TraceBuilding, ComputedStepsLieOnAThreadOfTheirOwn)
     EXPECT_TRUE(std::ranges::any_of(ranges, [&](const Range& range) {
         return reader.text(range.path) == "step/forward" && range.step == 3;
     })) << "ranges of the program belong to the steps";
+}
+
+TEST_F(TraceBuilding, RanksHaveThePeakOfTheirOwnDevice)
+{
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+        const ProcessIndex process = builder.addProcess({.pid = 100 + rank, .rank = rank, .worldSize = 2});
+        const ThreadId thread = builder.thread(process, 11, "main");
+        builder.addRange(thread, "ProfilerStep#3", at(1000), at(2000), SpanKind::Step);
+        builder.addActivity(kernel(process, "gemm", 5, 1500, 1900, rank));
+        const DeviceIndex device = builder.device(process, rank);
+        const std::int64_t bytes = 512 - 128 * rank;
+        builder.addAllocation(
+            thread,
+            {.time = at(1100), .device = device, .address = 0x7000, .bytes = bytes, .allocated = bytes});
+        builder.addAllocation(thread, {.time = at(1300),
+                                       .action = AllocAction::FreeCompleted,
+                                       .device = device,
+                                       .address = 0x7000,
+                                       .bytes = bytes,
+                                       .allocated = 0});
+    }
+    const store::RunReader reader = finished();
+    const query::RanksTable table = query::ranks(reader, {.run = run});
+    ASSERT_EQ(table.rows.size(), 2U);
+    EXPECT_EQ(table.rows[0].peakAllocated, Bytes{512});
+    EXPECT_EQ(table.rows[1].peakAllocated, Bytes{384});
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+        const query::LiveMemoryTable live =
+            query::memoryAtPeak(reader, run, [] { return false; }, {}, {.rank = rank});
+        ASSERT_TRUE(live.history) << "a recording without a memory track";
+        EXPECT_EQ(live.allocated, Bytes{512 - 128 * rank});
+        EXPECT_EQ(live.blocks.size(), 1U);
+    }
 }
 
 TEST(StepFinder, TakesMarkedRangesThenNamedOnesThenUpdates)
