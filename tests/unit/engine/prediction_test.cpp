@@ -1,6 +1,7 @@
 // The predictor against the engine: what core/predict replays is what core/engine allocates, on the CPU.
 #include "core/machine/capacity.h"
 #include "core/model/text.h"
+#include "core/predict/onednn_matmul.h"
 #include "core/predict/predict_memory.h"
 #include "tests/unit/engine/fixtures.h"
 
@@ -227,13 +228,49 @@ std::string described(const ExperimentSpec& spec)
     return text.str();
 }
 
-/// LibTorch's flash kernel for CPUs sums the rows of a tile into memory of its own in each thread. Whether
-/// two threads do so at the same instant is chance; the prediction assumes that they do.
+/// The largest scratch memory of oneDNN for a product of tiles in the backward of LibTorch's flash kernel for CPUs.
+std::int64_t scratchOfTiles(const ExperimentSpec& spec, std::int64_t queries, std::int64_t keys,
+                            std::int64_t headDim)
+{
+    if (spec.precision != Precision::Bf16 && spec.precision != Precision::Fp16)
+        return 0;
+    const predict::Type type =
+        spec.precision == Precision::Bf16 ? predict::Type::BFloat16 : predict::Type::Float16;
+    const predict::TargetDevice device{.threads = *spec.threads,
+                                       .instructionSet = machine::cpuInstructionSet()};
+    const std::int64_t rowTile = queries >= 768   ? 256
+                                 : queries >= 192 ? 64
+                                                  : std::min<std::int64_t>(32, queries);
+    const std::int64_t keyTile = std::min<std::int64_t>(512, keys);
+    std::int64_t most = 0;
+    for (const std::int64_t rows : {rowTile, queries % rowTile})
+        for (const std::int64_t columns : {keyTile, keys % keyTile}) {
+            most = std::max(most,
+                            predict::productScratch(
+                                {.type = type, .rows = rows, .columns = headDim, .inner = columns}, device));
+            most = std::max(most, predict::productScratch({.type = type,
+                                                           .rows = columns,
+                                                           .columns = headDim,
+                                                           .inner = rows,
+                                                           .isFirstTransposed = true},
+                                                          device));
+        }
+    return most;
+}
+
+/// In the backward of LibTorch's flash kernel for CPUs, each thread sums the rows of a tile into memory of its own, and
+/// multiplies tiles with scratch memory of oneDNN. Whether two threads do so at the same instant is chance: equal runs
+/// differ. The prediction assumes that they do.
 std::int64_t chanceBytes(const ExperimentSpec& spec)
 {
-    const bool isFlash = spec.backend == Backend::Sdpa || spec.backend == Backend::SdpaFlash;
-    const std::int64_t tile = std::min<std::int64_t>(256, spec.seqLen);
-    return isFlash && spec.mode != Mode::Forward ? (*spec.threads - 1) * tile * 4 : 0;
+    if ((spec.backend != Backend::Sdpa && spec.backend != Backend::SdpaFlash) || spec.mode == Mode::Forward)
+        return 0;
+    const bool isLm = spec.workload == Workload::Lm;
+    const std::int64_t queries = isLm ? spec.context : spec.seqLen;
+    const std::int64_t scratch = scratchOfTiles(spec, queries, isLm ? spec.context : spec.kvLen,
+                                                isLm ? spec.dModel / spec.heads : spec.headDim);
+    constexpr std::int64_t kOfAlignment = 256;
+    return (*spec.threads - 1) * (std::min<std::int64_t>(256, queries) * 4 + scratch + kOfAlignment);
 }
 
 TEST(Prediction, EqualsTheMeasuredPeakOfRandomFp32AttentionToTheByte)
@@ -273,9 +310,8 @@ public:
         ExperimentSpec spec = pick({true, false}) ? attention_() : lm();
         if (spec.workload == Workload::Attention)
             spec.precision = pick({Precision::Fp32, Precision::Bf16, Precision::Bf16, Precision::Fp16});
-        // Whether the scratch memory of two threads exists at the same instant is chance.
         if (spec.precision != Precision::Fp32)
-            spec.threads = 1;
+            spec.threads = pick({1, 2});
         return spec;
     }
 
