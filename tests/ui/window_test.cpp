@@ -127,6 +127,28 @@ TEST_F(WindowTest, ItemsOfTheOverviewLeadToTheirPages)
     EXPECT_EQ(window_.currentPageName(), QStringLiteral("memory"));
 }
 
+TEST_F(WindowTest, TheOverviewSaysWhichRulesOfAdviceCouldNotBeJudged)
+{
+    test::writeStudyFile(folder_ / "study.tscope"); // of a CPU
+    window_.open({QString::fromStdString((folder_ / "study.tscope").string())});
+    waitUntilSettled();
+    clickRail(QStringLiteral("Overview"));
+    const auto texts = [this] {
+        QString all;
+        for (const QLabel* label : window_.page(QStringLiteral("overview"))->findChildren<QLabel*>())
+            if (label->isVisible())
+                all += label->text() + QLatin1Char('\n');
+        return all;
+    };
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return texts().contains(QStringLiteral("Not judged: launch-bound, ")); }, kPatienceMs))
+        << texts().toStdString();
+    EXPECT_TRUE(texts().contains(QStringLiteral("because no GPU activity was recorded.")))
+        << texts().toStdString();
+    EXPECT_TRUE(texts().contains(QStringLiteral("The rules that could be judged found nothing.")))
+        << texts().toStdString();
+}
+
 TEST_F(WindowTest, MoreRunsThanTwoAreListedOnTheOverview)
 {
     const int file = window_.workspace().files()[0].id;

@@ -329,7 +329,7 @@ QString causeWords(const query::ChangePart& part)
     case ChangeKind::Launching:
         return QObject::tr("GPU idle, host launching");
     case ChangeKind::Synchronizing:
-        return QObject::tr("GPU idle, host waiting");
+        return QObject::tr("GPU idle, synchronizing");
     case ChangeKind::Tracing:
         return QObject::tr("GPU idle, tracing");
     case ChangeKind::Unexplained:
