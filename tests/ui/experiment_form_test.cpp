@@ -130,6 +130,27 @@ TEST_F(ExperimentWindow, MarksTheFieldThatIsWrong)
     EXPECT_THAT(text("valid"), HasSubstr("not valid"));
 }
 
+TEST_F(ExperimentWindow, AnotherWorkloadDropsTheKeysThatItLacks)
+{
+    const QString before =
+        QStringLiteral("workload: attention\nbatch: 8\nheads: 2\nsweep: {seq_len: [64, 128]}\n");
+    replace(before);
+    auto* view = page->findChild<SpecFormView*>();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    for (QAbstractButton* box : view->field("workload")->findChildren<QAbstractButton*>())
+        if (box->text() == "lm")
+            QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(8, box->height() / 2));
+    EXPECT_THAT(yaml(), HasSubstr("workload: lm\nbatch: 8\n"));
+    EXPECT_THAT(yaml(), Not(HasSubstr("seq_len")));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    EXPECT_TRUE(button("restore")->isVisible());
+    EXPECT_THAT(text("locked"), HasSubstr("seq_len"));
+    EXPECT_TRUE(view->isEnabled());
+    QTest::mouseClick(button("restore"), Qt::LeftButton);
+    EXPECT_EQ(yaml(), before.toStdString());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("restore")->isVisible(); }, kPatienceMs));
+}
+
 TEST_F(ExperimentWindow, ABrokenTextLeavesTheFormAsItWas)
 {
     replace(QStringLiteral("workload: attention\nbatch: 8\n"));

@@ -87,7 +87,7 @@ void SpecEditor::makeForm(QSplitter& splitter)
     locked_->setProperty("kind", "warning");
     restore_ = new QPushButton(tr("Undo"));
     restore_->setObjectName(QStringLiteral("restore"));
-    restore_->setToolTip(tr("Restore the text that the form shows; Ctrl+Z in the text reverts this"));
+    restore_->setToolTip(tr("Restore the text as it was before; Ctrl+Z in the text reverts this"));
     connect(restore_, &QPushButton::clicked, this, &SpecEditor::restore);
     auto* bar = new QHBoxLayout(lockBar_);
     bar->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(6));
@@ -185,6 +185,7 @@ void SpecEditor::say(const QString& sentence, const char* kind)
 void SpecEditor::yamlChanged()
 {
     current_ = false;
+    dropped_.clear();
     formCurrent_ = formText_ == text();
     yaml_->markError(0);
     checkSoon_.start(kCheckAfterMs);
@@ -241,6 +242,10 @@ void SpecEditor::showForm()
     else
         setLocked({});
     restore_->setVisible(!tooLarge);
+    if (!lockBar_->isVisibleTo(this) && !dropped_.isEmpty()) {
+        locked_->setText(dropped_);
+        lockBar_->show();
+    }
     // An empty text has no problems.
     const bool judgedNow = current_ && !text().trimmed().isEmpty();
     if (!tooLarge)
@@ -253,6 +258,13 @@ void SpecEditor::setLocked(const QString& why)
     locked_->setText(why);
     lockBar_->setVisible(!why.isEmpty());
     view_->setEnabled(why.isEmpty());
+}
+
+void SpecEditor::sayDropped(const QStringList& keys, const QString& before)
+{
+    dropped_ = tr("Removed what is not for this workload: %1.").arg(keys.join(QStringLiteral(", ")));
+    whole_ = before;
+    showForm();
 }
 
 void SpecEditor::showVerdict()
@@ -295,6 +307,8 @@ void SpecEditor::edit(const config::KeyInfo& key, const QStringList& values)
     }
     SpecForm changed = form_;
     changed.set(key, values);
+    const QString before = text();
+    const QStringList dropped = key.name == "workload" ? changed.dropForeignKeys() : QStringList();
     try {
         const std::string yaml = changed.yaml(text().toStdString());
         form_ = SpecForm::fromYaml(yaml, origin_.toStdString());
@@ -307,6 +321,8 @@ void SpecEditor::edit(const config::KeyInfo& key, const QStringList& values)
     formCurrent_ = true;
     view_->show(form_, judged_.verdict.problems);
     product_->setText(productText(form_));
+    if (!dropped.isEmpty())
+        sayDropped(dropped, before);
     lightLineOf(key);
 }
 
@@ -323,7 +339,7 @@ void SpecEditor::lightLineOf(const config::KeyInfo& key)
 
 void SpecEditor::restore()
 {
-    yaml_->replaceText(formText_);
+    yaml_->replaceText(dropped_.isEmpty() ? formText_ : whole_);
 }
 
 } // namespace tilescope::ui

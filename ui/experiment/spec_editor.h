@@ -73,6 +73,7 @@ private:
     void showForm();
     void showVerdict();
     void setLocked(const QString& why);
+    void sayDropped(const QStringList& keys, const QString& before);
     void lightLineOf(const config::KeyInfo& key);
     void restore();
 
@@ -83,6 +84,8 @@ private:
     SpecForm form_;    ///< the last that could be read
     QString lastText_; ///< as yamlChanged() saw it last
     QString formText_; ///< the text that it was read from
+    QString dropped_;  ///< which keys went with the workload; until the text changes
+    QString whole_;    ///< the text with them
     QString origin_ = QStringLiteral("spec");
     bool current_ = false; ///< judged_ describes the current text
     bool formCurrent_ = true;

@@ -142,6 +142,20 @@ void SpecForm::set(const KeyInfo& key, const QStringList& texts, bool sweep)
         setSwept(key, std::move(values));
 }
 
+QStringList SpecForm::dropForeignKeys()
+{
+    QStringList dropped;
+    const std::optional<Workload> chosen = workload();
+    for (const KeyInfo& key : config::keys()) {
+        const Given how = given(key);
+        if (!chosen || key.appliesTo(*chosen) || (how != Given::Once && how != Given::Swept))
+            continue;
+        document_.remove(key.name);
+        dropped << QString::fromUtf8(key.name);
+    }
+    return dropped;
+}
+
 void SpecForm::setOnce(const KeyInfo& key, SpecValue value)
 {
     const auto old = std::ranges::find(document_.fixed, key.name, &SpecDocument::Entry::key);

@@ -46,6 +46,10 @@ public:
     /// \param sweep  sweeps it over a single value, too
     void set(const config::KeyInfo& key, const QStringList& values, bool sweep = false);
 
+    /// Removes the keys that the workload does not have, except those of explicit points.
+    /// \return  their names
+    QStringList dropForeignKeys();
+
     /// Line of the key in the text that the document was read from, from 1; 0 if there is none.
     int lineOf(const config::KeyInfo& key) const;
     /// The key at this line or the last one above it; null if there is none.
