@@ -219,9 +219,11 @@ struct ChangingLoad {
     bool isGood() const
     {
         const auto isRight = [this](const bench::SequentialEvaluation& e, double most) {
-            const double least = hasOneThread     ? 1
-                                 : e.repeats == 1 ? kLeastFoundBySingleRunsOfThreads
-                                                  : kLeastFoundOfThreads;
+            constexpr int kEnough = 100; // fewer pairs say little about a share below 1
+            const double least = hasOneThread        ? 1
+                                 : e.pairs < kEnough ? 0
+                                 : e.repeats == 1    ? kLeastFoundBySingleRunsOfThreads
+                                                     : kLeastFoundOfThreads;
             return std::max(e.falseVerdicts, e.falseGates) <= most * e.pairs &&
                    std::min(e.found, e.foundFaster) >= least * e.pairs;
         };
