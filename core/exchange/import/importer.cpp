@@ -209,7 +209,7 @@ const Importer& importerFor(const fs::path& file)
         return *importer;
     const std::string head = readInputHead(file, Importer::kHead, "trace or snapshot");
     constexpr std::size_t kText = 16384;
-    if (const auto why = whyNotRead(isGzip(head) ? inflatedHead(head, kText) : head, file))
+    if (const auto why = whyNotRead(textHead(head, kText), file))
         throw *why;
     throw Error{.what = "the format of this file is not known",
                 .where = file.string(),

@@ -94,6 +94,21 @@ std::string rankTrace(int rank, int kernels = 2)
                  R"("distributedInfo": {"rank": )" + std::to_string(rank) + R"(, "world_size": 8})");
 }
 
+/// A message of field 1, as Perfetto's packets are.
+std::string packet(const std::string& body)
+{
+    return "\x0a" + std::string(1, static_cast<char>(body.size())) + body;
+}
+
+/// A text in ASCII as UTF-16.
+std::string wide(const std::string& text, bool isLittle, bool hasMark)
+{
+    std::string bytes = !hasMark ? "" : isLittle ? "\xff\xfe" : "\xfe\xff";
+    for (const char c : text)
+        bytes.append(isLittle ? std::string{c, '\0'} : std::string{'\0', c});
+    return bytes;
+}
+
 } // namespace
 
 class Archives : public Kineto {
@@ -125,6 +140,46 @@ TEST_F(Archives, ATraceIsFoundInEveryWrapping)
         const ImportedRun run = importedFiles({written(bytes, name)});
         EXPECT_EQ(run.activities.size(), 2U) << name;
         EXPECT_EQ(run.parties.processes.front().rank, 0) << name;
+    }
+}
+
+TEST_F(Archives, ATraceIsReadInUtf16)
+{
+    const std::string text = rankTrace(3);
+    for (const bool isLittle : {true, false})
+        for (const bool hasMark : {true, false})
+            for (const bool isPacked : {true, false}) {
+                const std::string bytes = wide(text, isLittle, hasMark);
+                const ImportedRun run =
+                    importedFiles({written(isPacked ? gzipped(bytes) : bytes, "trace.json")});
+                EXPECT_EQ(run.activities.size(), 2U) << isLittle << hasMark << isPacked;
+                EXPECT_EQ(run.parties.processes.front().rank, 3);
+                EXPECT_TRUE(run.losses.empty());
+            }
+    // A text that is cut within a character is a trace that ends early.
+    const std::string bytes = wide(text, true, true);
+    const ImportedRun cut = importedFiles({written(bytes.substr(0, bytes.size() / 2 | 1), "cut.json")});
+    EXPECT_EQ(cut.loss("source_cut"), 1);
+}
+
+TEST_F(Archives, EventsOnLinesOfTheirOwnAreATrace)
+{
+    const std::vector<std::string> events = rankEvents(0, 3);
+    for (const std::string end : {"\n", "\r\n", ",\n"}) {
+        std::string text;
+        for (const std::string& event : events)
+            text += event + end;
+        const ImportedRun run = importedFiles({written(text, "trace.ndjson")});
+        EXPECT_EQ(run.activities.size(), 3U);
+        EXPECT_TRUE(run.losses.empty());
+        // The last event is cut; another one is damaged.
+        const ImportedRun cut = importedFiles({written(text.substr(0, text.size() - 20), "cut.ndjson")});
+        EXPECT_EQ(cut.activities.size(), 2U);
+        EXPECT_EQ(cut.loss("source_cut"), 1);
+        text.insert(text.find("gemm"), "\"");
+        const ImportedRun damaged = importedFiles({written(text, "damaged.ndjson")});
+        EXPECT_EQ(damaged.activities.size(), 2U);
+        EXPECT_EQ(damaged.loss("source_not_json"), 1);
     }
 }
 
@@ -167,7 +222,8 @@ TEST_F(Archives, DamagedArchivesAreARunOrASentence)
                 bytes[random() % bytes.size()] = static_cast<char>(random());
         refusalOfFiles({written(bytes, "x.zip")}); // no crash and nothing but an Error
     }
-    EXPECT_THAT(refusalOfFiles({written(zipped({{"notes.txt", "none"}}), "x.zip")}), HasSubstr("format"));
+    EXPECT_THAT(refusalOfFiles({written(zipped({{"notes.txt", "none"}}), "x.zip")}),
+                HasSubstr("is a ZIP archive without"));
 }
 
 TEST_F(Archives, ArchivesThatExpandTooFarAreRefused)
@@ -244,8 +300,18 @@ TEST_F(Archives, FormatsThatAreNotReadHaveASentenceOfTheirOwn)
          "pointer of Git LFS"},
         {"x.log", "==123== NVPROF is profiling process 123", "a profile of nvprof"},
         {"x.txt", "==14== Profiling application: ./a\n==14== Profiling result:\n", "a profile of nvprof"},
-        {"x.json.zst", "\x28\xb5\x2f\xfd zzz", "is compressed in a way that is not read"},
-        {"x.tar", std::string(257, 'a') + "ustar", "is compressed in a way that is not read"},
+        {"x.csv", R"x("Type","Time(%)","Time","Calls")x", "a profile of nvprof"},
+        {"x.json.zst", "\x28\xb5\x2f\xfd zzz", "`zstd -d`"},
+        {"x.json.xz", std::string("\xfd\x37zXZ\0", 6), "`xz -d`"},
+        {"x.json.bz2", "BZh91AY", "`bzip2 -d`"},
+        {"x.json.lz4", "\x04\x22\x4d\x18 zzz", "`lz4 -d`"},
+        {"x.tar", std::string(257, 'a') + "ustar", "`tar -xf`"},
+        {"x.tar.gz", gzipped(std::string(257, 'a') + "ustar"), "`tar -xf`"},
+        {"notes.zip", zipped({{"notes.txt", "none"}}),
+         "is a ZIP archive without a file that can be imported"},
+        {"x.parquet", "PAR1", "`nsys export --type sqlite"},
+        {"x.qdrep", "not a report", "has the name of a report of Nsight Systems"},
+        {"memory_copy_trace.csv", R"("Kind","Direction","Stream_Id")", "a profile of rocprofv3"},
         {"x.json", R"({"rocprofiler-sdk-tool": [{"metadata": {}}]})", "a profile of rocprofv3"},
         {"kernel_trace.csv", R"("Kind","Agent_Id","Queue_Id")", "a profile of rocprofv3"},
         {"x.hatchet", R"([{"children": [], "frame": {"name": "ROOT"}, "metrics": {}}])",
@@ -257,7 +323,17 @@ TEST_F(Archives, FormatsThatAreNotReadHaveASentenceOfTheirOwn)
         {"timeline.html", R"(<html><img src="data:image/png;base64,AAA"></html>)", "a memory timeline"},
         {"x.ncu-rep", std::string("NVR\0\x01", 5), "a report of Nsight Compute"},
         {"x.pftrace", "\x0a\x0b\x08", "a trace of Perfetto"},
+        {"x.bin", packet("\x50\x01") + packet("\x40\x05\x50\x01"), "a trace of Perfetto"},
+        {"page.json", "<!doctype html>\n<html>", "is a web page"},
+        {"denied.json", "<?xml version=\"1.0\"?><Error/>", "is XML"},
+        {"missing.json", R"({"message":"Not Found"})", "a server that does not have the file"},
+        {"et.json", R"({"schema": "1.1.1-chakra.0.0.4", "nodes": []})", "an execution trace of PyTorch"},
+        {"other.json", R"({"a": [1, 2]})", "is JSON without a list of traceEvents"},
+        {"list.json", R"([{"key": "aten::mm"}])", "is JSON without a list of traceEvents"},
+        {"space.json", " \r\n", "is empty"},
+        {"empty.json.gz", gzipped(""), "is empty"},
         {"x.bin", "something else", "the format of this file is not known"},
+        {"lines.bin", "\n\n\x01 text", "the format of this file is not known"},
     };
     for (const auto& [name, bytes, sentence] : files)
         EXPECT_THAT(refusalOfFiles({written(bytes, name)}), AllOf(HasSubstr(name), HasSubstr(sentence)))
@@ -272,7 +348,8 @@ TEST_F(Archives, DatabasesOfOtherProfilersHaveASentenceOfTheirOwn)
          "a profile of nvprof"},
         {"create table rocpd_kernel_dispatch_00 (id integer); create table rocpd_info_agent_00 (id integer)",
          "a profile of rocprofv3"},
-        {"create table other (id integer)", "the format of this file is not known"},
+        {"create table StringIds (id integer, value text)", "without any event"},
+        {"create table other (id integer)", "is a SQLite database, but none of"},
     };
     int count = 0;
     for (const auto& [sql, sentence] : databases) {

@@ -59,7 +59,7 @@ TEST_F(Kineto, IsRecognisedBehindMembersOfOtherTools)
 {
     const std::string metadata = "\"metadata\": {\"notes\": \"" + std::string(100'000, 'x') + "\"}";
     EXPECT_EQ(kernelCount(imported(trace({kernel(1, "1", "1")}, metadata))), 1);
-    EXPECT_THAT(refusalOf("{" + metadata + "}"), HasSubstr("the format of this file is not known"));
+    EXPECT_THAT(refusalOf("{" + metadata + "}"), HasSubstr("is JSON without a list of traceEvents"));
 }
 
 TEST_F(Kineto, KeepsAKernelWithItsLaunchAndGeometry)

@@ -290,6 +290,23 @@ TEST_F(Kineto, CollectivesOfOldTracesFollowFromTheNamesOfKernels)
     EXPECT_EQ((run.collectives[0].end - run.collectives[0].start).count(), 5000);
 }
 
+TEST_F(Kineto, ScopesWithinKernelsAreNoKernels)
+{
+    // Their category is the name of the kernel, which may be that of another category.
+    const std::string scope = interval(
+        "kernel", "load", "\"pid\": \"kernel Core0 CTA3\", \"tid\": \"warp 1 (line 0)\"", "1.5", "0.25");
+    EXPECT_THAT(refusalOf(trace({scope})), HasSubstr("shows the inside of kernels"));
+    const ImportedRun mixed = imported(trace({scope, launch(5, "1"), kernel(5, "2", "1")}));
+    EXPECT_THAT(mixed.activities, SizeIs(1));
+    EXPECT_EQ(mixed.loss("device_not_read"), 1);
+}
+
+TEST_F(Kineto, ATraceWithoutReadableTimesHasASentence)
+{
+    EXPECT_THAT(refusalOf(trace({interval("kernel", "gemm", kStream, "\"noon\"", "5")})),
+                HasSubstr("no event of this trace has a start and a duration"));
+}
+
 TEST_F(Kineto, BeginAndEndEventsHaveASentence)
 {
     const auto event = [](const std::string& phase, int time) {

@@ -107,6 +107,10 @@ TEST_F(Kineto, NamesWithControlCharactersAndSingleBackslashesAreKept)
         {R"(D:\\escaped\\table.py)", R"(D:\escaped\table.py)"},
         {R"(\section)", R"(\section)"},
         {R"(\u12 and \u00e9)", "\\u12 and \xc3\xa9"},
+        {R"(\ud83d\ude00)", "\xf0\x9f\x98\x80"},
+        {R"(a\ud800b \udc00)", "a\xef\xbf\xbd"
+                               "b \xef\xbf\xbd"},
+        {R"(\ud800\ud83d\ude00)", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
     };
     for (const auto& [written, read] : names)
         for (const std::string category : {"python_function", "user_annotation"}) {
@@ -124,6 +128,33 @@ TEST_F(Kineto, DamageBeforeTheEventsCostsThatMemberOnly)
         imported("{\"note\": \"5\" wide\", \"traceEvents\": [" + kernel(1, "10", "1") + "]}");
     EXPECT_EQ(run.activities.size(), 1U);
     EXPECT_EQ(run.loss("source_not_json"), 1);
+}
+
+TEST_F(Kineto, AFileThatIsCutAnywhereKeepsTheEventsBeforeTheCut)
+{
+    const std::vector<std::string> events{kernel(1, "10", "1"), kernel(2, "20", "1"), kernel(3, "30", "1")};
+    for (const std::string& text : {trace(events, R"("schemaVersion": 1)", R"("traceName": "x.json")"),
+                                    "[" + events[0] + ", " + events[1] + ",\r\n" + events[2] + "]"}) {
+        const std::size_t first = text.find(events[0]) + events[0].size();
+        for (std::size_t end = first; end < text.size(); ++end) {
+            std::int64_t whole = 0;
+            for (const std::string& event : events)
+                whole += text.find(event) + event.size() <= end ? 1 : 0;
+            TraceBuilder builder;
+            const std::string summary = KinetoImporter().read(written(text.substr(0, end)), builder, {});
+            EXPECT_EQ(builder.kernels(), whole) << end << " of " << text.size();
+            EXPECT_THAT(summary, HasSubstr("the file ends early")) << end << " of " << text.size();
+        }
+    }
+}
+
+TEST_F(Kineto, AKeyThatIsDamagedCostsItsMember)
+{
+    for (const std::string damage : {R"("a" 5, )", R"("a"b: 5, )", R"("traceEvents" 5, )"})
+        EXPECT_EQ(
+            imported("{" + damage + R"("traceEvents": [)" + kernel(1, "10", "1") + "]}").activities.size(),
+            1U)
+            << damage;
 }
 
 TEST_F(Kineto, ACutFileSaysHowMuchOfItWasRead)

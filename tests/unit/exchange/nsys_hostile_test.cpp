@@ -27,7 +27,7 @@ TEST_F(Nsys, IsNotMistakenForAnotherDatabase)
 {
     auto& other = newFile("other.sqlite");
     other.run("create table people (name text)");
-    EXPECT_THAT(refusalOf(other), HasSubstr("the format of this file is not known"));
+    EXPECT_THAT(refusalOf(other), HasSubstr("is a SQLite database, but none of"));
     // A recording of Tilescope is a database too.
     auto& file = newFile();
     file.run(kOldTables).run(launch(77, 77, 5, 1000));

@@ -68,7 +68,19 @@ std::string inflatedHead(std::string_view head, std::size_t most)
     return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR ? text : std::string();
 }
 
-InflatedFile::InflatedFile(const std::filesystem::path& file) : file_(file)
+std::string textHead(std::string_view head, std::size_t most)
+{
+    std::string bytes = isGzip(head) ? inflatedHead(head, most) : std::string(head);
+    const auto order = utf16OrderOf(bytes);
+    if (!order)
+        return bytes;
+    std::string text;
+    Utf16Decoder(*order).decode(bytes, text);
+    return text;
+}
+
+InflatedFile::InflatedFile(const std::filesystem::path& file, Content content)
+    : file_(file), content_(content)
 {
     constexpr std::int64_t kMagic = 4;
     const std::string head = readInputHead(file, Bytes{kMagic}, "trace");
@@ -148,11 +160,42 @@ void InflatedFile::checkSize(std::size_t more)
                     .remedy = "decompress it with gzip -d and import the result, if you trust it"};
 }
 
-std::size_t InflatedFile::read(char* to, std::size_t most)
+std::size_t InflatedFile::readBytes(char* to, std::size_t most)
 {
     const std::size_t got = inflation_ ? inflateInto(to, most) : readRaw(to, most);
     checkSize(got);
     return got;
+}
+
+std::size_t InflatedFile::takeDecoded(char* to, std::size_t most)
+{
+    const std::size_t took = decoded_.copy(to, most, taken_);
+    taken_ += took;
+    return took;
+}
+
+std::size_t InflatedFile::read(char* to, std::size_t most)
+{
+    if (most > 0 && content_ == Content::Text && text_ == 0) {
+        // The first bytes tell; what they hold is returned like the rest.
+        std::string head(std::min(most, kRawBytes), '\0');
+        head.resize(readBytes(head.data(), head.size()));
+        if (const auto order = utf16OrderOf(head))
+            decoder_.emplace(*order).decode(head, decoded_);
+        else
+            decoded_ = std::move(head);
+    }
+    while (decoder_ && taken_ == decoded_.size()) {
+        std::string bytes(kRawBytes, '\0');
+        bytes.resize(readBytes(bytes.data(), bytes.size()));
+        decoded_.clear();
+        taken_ = 0;
+        if (bytes.empty())
+            return 0;
+        decoder_->decode(bytes, decoded_);
+    }
+    const std::size_t took = takeDecoded(to, most);
+    return took > 0 || decoder_ ? took : readBytes(to, most);
 }
 
 std::uint64_t InflatedFile::used() const

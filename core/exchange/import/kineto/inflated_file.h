@@ -1,10 +1,13 @@
 #pragma once
 
+#include "core/base/utf16.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,11 +24,17 @@ bool isGzip(std::string_view head);
 /// The text of the beginning of a gzip file: at most `most` bytes; empty if it is damaged.
 std::string inflatedHead(std::string_view head, std::size_t most);
 
-/// Reads a text file that may be compressed with gzip. One thread reads, any thread asks for done().
+/// The beginning of a file's text: uncompressed, at most `most` bytes of it, and in UTF-8.
+std::string textHead(std::string_view head, std::size_t most);
+
+/// Reads a file that may be compressed with gzip. One thread reads, any thread asks for done().
 class InflatedFile {
 public:
+    /// What read() returns of a file in UTF-16: its bytes, or its text in UTF-8.
+    enum class Content : std::uint8_t { Bytes, Text };
+
     /// \throws Error (Usage)  not a regular file, or not readable
-    explicit InflatedFile(const std::filesystem::path& file);
+    explicit InflatedFile(const std::filesystem::path& file, Content content = Content::Bytes);
     ~InflatedFile();
     InflatedFile(const InflatedFile&) = delete;
     InflatedFile& operator=(const InflatedFile&) = delete;
@@ -48,6 +57,8 @@ private:
 
     std::size_t readRaw(char* to, std::size_t most);
     std::size_t inflateInto(char* to, std::size_t most);
+    std::size_t readBytes(char* to, std::size_t most);
+    std::size_t takeDecoded(char* to, std::size_t most);
     void checkSize(std::size_t more);
 
     std::filesystem::path file_;
@@ -57,6 +68,10 @@ private:
     std::uint64_t text_ = 0;
     bool damaged_ = false;
     std::unique_ptr<Inflation> inflation_; ///< none: plain text
+    Content content_;
+    std::optional<Utf16Decoder> decoder_; ///< none: the file is not in UTF-16, or its bytes are wanted
+    std::string decoded_;                 ///< of which `taken_` bytes were returned
+    std::size_t taken_ = 0;
 };
 
 } // namespace tilescope::exchange

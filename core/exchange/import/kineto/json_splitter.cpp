@@ -64,7 +64,25 @@ const char* stringStop(const char* from, const char* end)
     return from;
 }
 
+/// Bytes of the first line that tell whether every event has one.
+constexpr std::size_t kMostFirstLine = std::size_t{64} << 10;
+/// What ends events that are no list: the end of the file.
+constexpr int kEndOfFile = -1;
+
 } // namespace
+
+bool isEventPerLine(std::string_view text)
+{
+    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+    if (const std::size_t last = line.find_last_not_of(" \r\t,"); last != std::string_view::npos)
+        line = line.substr(0, last + 1);
+    const bool hasKey = std::ranges::any_of(kFirstKeys, [&](std::string_view key) {
+        return line.size() > key.size() + 1 && line.substr(1).starts_with(key) && line[key.size() + 1] == '"';
+    });
+    return hasKey && line.ends_with('}') && line.find("\"ph\"") != std::string_view::npos &&
+           line.find("\"traceEvents\"") == std::string_view::npos;
+}
 
 JsonSplitter::JsonSplitter(InflatedFile& file, std::string name) : file_(file), name_(std::move(name)) {}
 
@@ -348,6 +366,13 @@ bool JsonSplitter::flush(const Sink& sink, std::size_t end)
         const auto shift = static_cast<std::uint32_t>(begin) - 1;
         for (JsonPiece::Place& event : events_)
             event = {event.begin - shift, event.end - shift};
+        // Events on lines of their own have no commas between them.
+        for (std::size_t i = 0; i + 1 < events_.size(); ++i) {
+            const std::size_t length = events_[i + 1].begin - events_[i].end;
+            if (const std::string_view gap = std::string_view(piece.text).substr(events_[i].end, length);
+                !gap.empty() && gap.find(',') == std::string_view::npos)
+                piece.text[events_[i].end] = ',';
+        }
         piece.events = std::move(events_);
         events_.clear();
         stopped_ = !sink(std::move(piece));
@@ -357,11 +382,10 @@ bool JsonSplitter::flush(const Sink& sink, std::size_t end)
     return !stopped_;
 }
 
-/// Reads the list that begins here. False if the file ends within it.
-bool JsonSplitter::readEvents(const Sink& sink)
+/// Reads events up to the character that ends them. False if the file ends before it.
+bool JsonSplitter::readEvents(const Sink& sink, int last)
 {
     result_.foundEvents = true;
-    ++at_;
     for (;;) {
         int c = peekSolid();
         while (c == ',') {
@@ -369,8 +393,8 @@ bool JsonSplitter::readEvents(const Sink& sink)
             c = peekSolid();
         }
         const std::size_t begin = at_;
-        if (c == ']') {
-            ++at_;
+        if (c == last) {
+            at_ += c == kEndOfFile ? 0 : 1;
             flush(sink, at_);
             return true;
         }
@@ -400,12 +424,17 @@ bool JsonSplitter::readEvents(const Sink& sink)
     }
 }
 
-std::string JsonSplitter::takeKey()
+/// The key that begins here, and moves behind its colon; none if it is damaged or cut off.
+std::optional<std::string> JsonSplitter::takeKey()
 {
     const std::size_t begin = at_;
     if (peek() != '"' || skipString() != End::Complete)
-        refuse("not a trace in JSON", "PyTorch's export_chrome_trace writes traces that can be imported");
-    return text_.substr(begin + 1, at_ - begin - 2);
+        return {};
+    std::string key = text_.substr(begin + 1, at_ - begin - 2);
+    if (peekSolid() != ':')
+        return {};
+    ++at_;
+    return key;
 }
 
 void JsonSplitter::readMembers(const Sink& sink)
@@ -433,15 +462,24 @@ void JsonSplitter::readMembers(const Sink& sink)
                 refuse("not a trace in JSON",
                        "PyTorch's export_chrome_trace writes traces that can be imported");
         }
-        const std::string key = takeKey();
-        if (peekSolid() != ':')
-            refuse("not a trace in JSON", "the file is damaged; export the trace again");
-        ++at_;
-        c = peekSolid();
-        if (key == "traceEvents" && c == '[') {
+        const std::size_t member = at_;
+        const std::optional<std::string> key = takeKey();
+        if (!key && result_.foundEvents) {
+            result_.isCut = peek() < 0;
+            return;
+        }
+        if (!key) {
+            markBroken(member, at_);
             first_ = at_;
+            if (!resumeAtEvents())
+                refuse("not a trace in JSON", "the file is damaged; export the trace again");
+            continue;
+        }
+        c = peekSolid();
+        if (*key == "traceEvents" && c == '[') {
+            first_ = ++at_;
             drop();
-            if (!readEvents(sink) || stopped_)
+            if (!readEvents(sink, ']') || stopped_)
                 return;
             continue;
         }
@@ -459,7 +497,7 @@ void JsonSplitter::readMembers(const Sink& sink)
             continue;
         }
         if (at_ - first_ <= kMostMember) {
-            JsonPiece piece{.key = key,
+            JsonPiece piece{.key = *key,
                             .text = text_.substr(first_, at_ - first_),
                             .events = {},
                             .offset = before_ + first_};
@@ -494,10 +532,14 @@ SplitResult JsonSplitter::run(const Sink& sink)
     if (text_.starts_with(kByteOrderMark))
         at_ = kByteOrderMark.size();
     const int c = peekSolid();
+    need(at_, kMostFirstLine);
     if (c == '[') {
-        first_ = at_;
+        first_ = ++at_;
         drop();
-        readEvents(sink);
+        readEvents(sink, ']');
+    } else if (c == '{' && isEventPerLine(std::string_view(text_).substr(at_ + 1))) {
+        first_ = at_;
+        readEvents(sink, kEndOfFile);
     } else if (c == '{') {
         readMembers(sink);
     } else {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilescope::exchange {
@@ -39,8 +41,12 @@ struct SplitResult {
     std::uint64_t bytes = 0;       ///< of text
 };
 
+/// Whether a text consists of events without a list around them, one for each line.
+/// \param text  its first line at least, behind the first brace
+bool isEventPerLine(std::string_view text);
+
 /// Cuts a trace in JSON into pieces at the borders of its events, without parsing the events. Accepts a list
-/// of events or an object with a member `traceEvents`.
+/// of events, an object with a member `traceEvents`, or events one for each line.
 ///
 /// An event that is not valid JSON is left out, for example one with a quotation mark in a name (older versions of
 /// PyTorch do not escape them): a word outside of strings, or a bracket where none may stand, tells that. Splitting
@@ -74,9 +80,9 @@ private:
     bool beginsEvent(std::size_t brace);
     bool endsEvents(std::size_t bracket);
     std::string_view keyAt(std::size_t& at);
-    std::string takeKey();
+    std::optional<std::string> takeKey();
     void readMembers(const Sink& sink);
-    bool readEvents(const Sink& sink);
+    bool readEvents(const Sink& sink, int last);
     void readRest();
     bool flush(const Sink& sink, std::size_t end);
     void drop();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 
 namespace tilescope::exchange {
@@ -213,7 +214,31 @@ bool beginsPath(std::string_view text)
            text[2] == '\\' && text[3] != '\\';
 }
 
-/// Writes the JSON of an event with the control characters of its strings, and backslashes that escape nothing, escaped.
+/// The UTF-16 unit of an escape such as `\u00e9` at the beginning of a text; none if there is no such escape.
+std::optional<unsigned> escapedUnit(std::string_view text)
+{
+    constexpr std::size_t kDigits = 4;
+    if (!text.starts_with("\\u") || !isHex(text.substr(2).substr(0, kDigits)))
+        return {};
+    unsigned unit = 0;
+    std::from_chars(text.data() + 2, text.data() + 2 + kDigits, unit, 16);
+    return unit;
+}
+
+/// The length of an escaped character that begins a text, 6 or 12 for a pair of surrogates; 0 for half a pair.
+std::size_t escapedLength(std::string_view text)
+{
+    constexpr std::size_t kEscape = 6;
+    const auto isHigh = [](unsigned unit) { return unit >= 0xd800 && unit < 0xdc00; };
+    const auto isLow = [](unsigned unit) { return unit >= 0xdc00 && unit < 0xe000; };
+    const unsigned unit = escapedUnit(text).value_or(0);
+    if (isLow(unit))
+        return 0;
+    return !isHigh(unit) ? kEscape : isLow(escapedUnit(text.substr(kEscape)).value_or(0)) ? 2 * kEscape : 0;
+}
+
+/// Writes the JSON of an event with the control characters of its strings, and backslashes that escape nothing, escaped,
+/// and with U+FFFD for surrogates without their other half.
 void repairStrings(std::string_view text, std::string& repaired)
 {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -229,10 +254,13 @@ void repairStrings(std::string_view text, std::string& repaired)
             repaired += c;
         } else if (inString && c == '\\') {
             const char next = at + 1 < text.size() ? text[at + 1] : '\0';
-            const bool isEscape = std::string_view("\"\\/bfnrt").find(next) != std::string_view::npos ||
-                                  (next == 'u' && isHex(text.substr(at + 2).substr(0, 4)));
+            const bool isEscape = std::string_view("\"\\/bfnrt").find(next) != std::string_view::npos;
             if (isPath && next != '"') {
                 repaired += "\\\\";
+            } else if (escapedUnit(text.substr(at))) {
+                const std::size_t length = escapedLength(text.substr(at));
+                repaired += length == 0 ? "\\ufffd" : text.substr(at, length);
+                at += std::max<std::size_t>(length, 6) - 1;
             } else if (isEscape) {
                 repaired.append(text, at, 2);
                 ++at;

@@ -150,13 +150,13 @@ Likeness likenessOf(std::string_view text)
         return text.starts_with('{') && has("\"ph\"") ? Likeness::Trace : Likeness::None;
     if (!text.starts_with('"'))
         return Likeness::None;
-    return std::ranges::any_of(kKeys, has) ? Likeness::Trace : Likeness::Perhaps;
+    return isEventPerLine(text) || std::ranges::any_of(kKeys, has) ? Likeness::Trace : Likeness::Perhaps;
 }
 
 /// The first bytes of a file's text.
 std::string beginningOf(const std::filesystem::path& file, std::size_t most)
 {
-    InflatedFile input(file);
+    InflatedFile input(file, InflatedFile::Content::Text);
     std::string text(most, '\0');
     std::size_t length = 0;
     while (length < most) {
@@ -174,7 +174,7 @@ std::string beginningOf(const std::filesystem::path& file, std::size_t most)
 bool KinetoImporter::matches(std::string_view head, const std::filesystem::path& file) const
 {
     constexpr std::size_t kText = 16384;
-    const Likeness likeness = likenessOf(isGzip(head) ? inflatedHead(head, kText) : std::string(head));
+    const Likeness likeness = likenessOf(textHead(head, kText));
     if (likeness != Likeness::Perhaps || !std::filesystem::is_regular_file(file))
         return likeness == Likeness::Trace;
     // Tools that rewrite traces put their own members first.
@@ -187,7 +187,7 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
 {
     const std::string name = file.filename().string();
     KinetoReader reader(builder, name);
-    InflatedFile input(file);
+    InflatedFile input(file, InflatedFile::Content::Text);
     Faults faults;
     const SplitResult split = readPieces(
         input, file, watch, faults, [&](const JsonPiece& piece) { reader.addMember(piece.key, piece.text); },
@@ -201,6 +201,16 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
         throw Error{.what = "this trace has begin and end events (phases B and E) only, which are not read",
                     .where = file.string(),
                     .remedy = "export it with complete events (phase X), as torch.profiler does"};
+    if (reader.withinKernels() > 0 && reader.withinKernels() == reader.timedEvents())
+        throw Error{.what = "this trace of Proton shows the inside of kernels, which is not read",
+                    .where = file.string(),
+                    .remedy =
+                        "record with proton.start(data=\"trace\") and without its instrumentation, or with "
+                        "torch.profiler"};
+    if (reader.untimed() > 0 && reader.untimed() == reader.timedEvents())
+        throw Error{.what = "no event of this trace has a start and a duration that can be read (ts and dur)",
+                    .where = file.string(),
+                    .remedy = "PyTorch's export_chrome_trace writes traces that can be imported"};
     if (reader.events() == 0)
         throw Error{.what =
                         faults.unreadable > 0
@@ -210,7 +220,7 @@ std::string KinetoImporter::read(const std::filesystem::path& file, TraceBuilder
                     .remedy = "export the trace again"};
     reader.finish();
     if (reader.wantsFlows()) {
-        InflatedFile again(file);
+        InflatedFile again(file, InflatedFile::Content::Text);
         Faults known;
         readPieces(
             again, file, watch, known, [](const JsonPiece&) {},

@@ -88,6 +88,14 @@ bool isOfDevice(std::string_view category)
                                [&](std::string_view prefix) { return category.starts_with(prefix); });
 }
 
+/// Whether an event is a scope within a kernel, as Proton's instrumentation writes them: by process `add_kernel Core0 CTA3`
+/// and warp, or by call path. Its category is the name of the kernel.
+bool isWithinKernel(const KinetoEvent& event)
+{
+    const auto has = [&](std::string_view part) { return event.pid.find(part) != std::string_view::npos; };
+    return (has(" Core") && has(" CTA") && event.tid.starts_with("warp ")) || event.pid == "Kernel Call Path";
+}
+
 /// Undoes the escapes that a path of Windows with single backslashes seems to have: `C:\new` is a line break and `ew`.
 std::string_view repairedPath(std::string_view name, std::string& text)
 {
@@ -256,6 +264,10 @@ void KinetoReader::addCounters()
 
 void KinetoReader::addInterval(const KinetoEvent& event)
 {
+    if (isWithinKernel(event)) {
+        ++withinKernels_;
+        return;
+    }
     const Category category = categoryOf(event.category);
     if (category == Category::Unknown || category == Category::Repeated) {
         constexpr std::size_t kMostName = 40;
@@ -575,6 +587,8 @@ void KinetoReader::finishRecords()
         builder_.addLoss(RecordLoss::SourceNotStored, count, what);
     for (const auto& [what, count] : notRead_)
         builder_.addLoss(RecordLoss::DeviceNotRead, count, what);
+    if (withinKernels_ > 0)
+        builder_.addLoss(RecordLoss::DeviceNotRead, withinKernels_, "scopes within kernels, by Proton");
     if (beginsAndEnds_ > 0)
         builder_.addLoss(RecordLoss::BeginEndEvents, beginsAndEnds_);
     if (untimed_ > 0)

@@ -33,6 +33,10 @@ public:
 
     /// Begin and end events, which are not read.
     std::int64_t beginsAndEnds() const { return beginsAndEnds_; }
+    /// Complete events without a readable start or duration.
+    std::int64_t untimed() const { return untimed_; }
+    /// Scopes within kernels, which are not read.
+    std::int64_t withinKernels() const { return withinKernels_; }
     /// Intervals, begins and ends.
     std::int64_t timedEvents() const { return intervals_ + beginsAndEnds_; }
     std::int64_t events() const { return events_; }
@@ -96,6 +100,7 @@ private:
     std::map<std::string, std::int64_t, std::less<>> notRead_; ///< by category
     std::int64_t intervals_ = 0;
     std::int64_t beginsAndEnds_ = 0;
+    std::int64_t withinKernels_ = 0; ///< scopes within kernels, which are not read
     std::int64_t untimed_ = 0;
     std::int64_t odd_ = 0;
     std::string shapes_;
