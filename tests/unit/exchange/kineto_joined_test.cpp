@@ -3,6 +3,7 @@
 #include "tests/unit/exchange/kineto_fixture.h"
 
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 
 #include <map>
 #include <optional>
@@ -51,6 +52,23 @@ std::string joined(const std::vector<Rank>& ranks, int count, const std::string&
     for (const Rank& rank : ranks)
         std::ranges::move(eventsOf(rank, count), std::back_inserter(events));
     return trace(events, header);
+}
+
+/// The first column of what a query of other programs selects.
+std::vector<std::string> firstColumn(const ImportedRun& run, const std::string& sql)
+{
+    std::vector<std::string> values;
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open_v2(run.reader->file().c_str(), &database, SQLITE_OPEN_READONLY, nullptr),
+              SQLITE_OK);
+    sqlite3_stmt* rows = nullptr;
+    EXPECT_EQ(sqlite3_prepare_v2(database, sql.c_str(), -1, &rows, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        values.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(rows, 0)));
+    sqlite3_finalize(rows);
+    sqlite3_close(database);
+    return values;
 }
 
 /// Kernels and their nanoseconds by the pid of their process.
@@ -209,6 +227,26 @@ TEST_F(Kineto, WordsAloneAreProcessesToo)
     EXPECT_EQ(run.parties.processes[0].rank, 3);
     EXPECT_EQ(run.parties.processes[1].rank, 4);
     EXPECT_EQ(run.loss("unlaunched_activity"), 0);
+}
+
+TEST_F(Kineto, ProcessesWithoutANumberDifferInNsightsViews)
+{
+    const ImportedRun run = imported(joined({{.pid = R"("rank 3")", .devicePid = R"("rank 3")"},
+                                             {.pid = R"("rank 4")", .devicePid = R"("rank 4")"}},
+                                            2));
+    EXPECT_THAT(firstColumn(run, "select count(*) from CUPTI_ACTIVITY_KIND_KERNEL group by globalPid"),
+                ElementsAre("2", "2"));
+    // Launches join with their kernels as in Nsight Systems' queries.
+    EXPECT_THAT(
+        firstColumn(run,
+                    "select count(*) from CUPTI_ACTIVITY_KIND_KERNEL k join CUPTI_ACTIVITY_KIND_RUNTIME r "
+                    "on r.correlationId = k.correlationId and r.globalTid / 0x1000000 = k.globalPid / "
+                    "0x1000000"),
+        ElementsAre("4"));
+    EXPECT_THAT(
+        firstColumn(run, "select p.name from CUPTI_ACTIVITY_KIND_KERNEL k join PROCESSES p using (globalPid) "
+                         "group by 1 order by 1"),
+        ElementsAre("rank 3", "rank 4"));
 }
 
 TEST_F(Kineto, ReadsRanksThatAreTexts)

@@ -273,6 +273,25 @@ TEST_F(FirstVersion, FilesOfVersionTwelveAreNotDamagedByTheOrderOfTheirNames)
     EXPECT_EQ(std::ssize(RunReader(older).runs()), runs - 1);
 }
 
+// Up to version 13 the views with Nsight Systems' names had one process for all that have no number.
+TEST_F(FirstVersion, ProcessesWithoutANumberDifferOnceAFileOfVersionThirteenIsWrittenTo)
+{
+    const fs::path older = folder / "version-13.tscope";
+    copyOf("version-13.tscope", older);
+    const auto processes = [&] {
+        SQLite::Database database(older.string());
+        return database.execAndGet("select count(distinct globalPid) from CUPTI_ACTIVITY_KIND_KERNEL")
+            .getInt();
+    };
+    EXPECT_TRUE(verify(older).hasChecksums);
+    EXPECT_EQ(RunReader(older).parties(RunId{1}).processes.size(), 2u);
+    EXPECT_EQ(processes(), 1);
+    setTag(older, RunId{1}, "upgraded");
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_EQ(processes(), 2);
+    expectSound(older);
+}
+
 // Up to version 8 a file holds sums of its tracks in a table that version 9 removes.
 TEST_F(FirstVersion, FilesOfVersionEightAreReadUpgradedAndEdited)
 {
