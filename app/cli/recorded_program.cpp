@@ -23,67 +23,6 @@ namespace tilescope::cli {
 
 namespace {
 
-constexpr std::array kPassedOn{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-volatile std::sig_atomic_t programPid = 0;
-
-/// The terminal sends its signals to the program as well; those of other processes are for this one only.
-void passOn(int signal, siginfo_t* info, void* /*context*/)
-{
-    if (programPid > 0 && info->si_code <= 0)
-        kill(programPid, signal);
-}
-
-/// The signals that are passed on, blocked. What arrives meanwhile is delivered at the end, when it is known to whom.
-class BlockedSignals {
-public:
-    BlockedSignals()
-    {
-        sigset_t passedOn;
-        sigemptyset(&passedOn);
-        for (const int signal : kPassedOn)
-            sigaddset(&passedOn, signal);
-        sigprocmask(SIG_BLOCK, &passedOn, &before_);
-    }
-    ~BlockedSignals() { restore(); }
-    BlockedSignals(const BlockedSignals&) = delete;
-    BlockedSignals& operator=(const BlockedSignals&) = delete;
-
-    void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
-
-/// Handles the signals that are passed on, from construction to destruction. A signal that is ignored here (nohup) stays
-/// ignored, in the program as well.
-class Forwarder {
-public:
-    Forwarder()
-    {
-        struct sigaction action {};
-        action.sa_sigaction = &passOn;
-        action.sa_flags = SA_SIGINFO | SA_RESTART;
-        for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-            sigaction(kPassedOn[i], nullptr, &before_[i]);
-            if (before_[i].sa_handler != SIG_IGN)
-                sigaction(kPassedOn[i], &action, nullptr);
-        }
-    }
-    ~Forwarder() { restore(); }
-    Forwarder(const Forwarder&) = delete;
-    Forwarder& operator=(const Forwarder&) = delete;
-
-    void restore() const
-    {
-        for (std::size_t i = 0; i < kPassedOn.size(); ++i)
-            sigaction(kPassedOn[i], &before_[i], nullptr);
-    }
-
-private:
-    std::array<struct sigaction, kPassedOn.size()> before_{};
-};
-
 [[noreturn]] void becomeProgram(const std::vector<std::string>& command, int report)
 {
     std::vector<char*> words;
@@ -116,20 +55,16 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
     const FileDescriptor toRead(report[0]);
     FileDescriptor toWrite(report[1]);
     std::cout.flush();
-    BlockedSignals blocked;
-    const auto forwarder = std::make_shared<const Forwarder>();
-    forwarder_ = forwarder;
+    forwarder_ = std::make_unique<const SignalForwarder>();
     const pid_t pid = fork();
     if (pid == 0) {
-        forwarder->restore();
         restoreProcess();
-        blocked.restore();
+        forwarder_->restoreInChild();
         becomeProgram(command_, toWrite.get());
     }
     if (pid < 0)
         throw failure(command_);
-    programPid = pid;
-    blocked.restore();
+    forwarder_->startedAs(pid);
     toWrite.reset();
     int error = 0;
     const bool failed = read(toRead.get(), &error, sizeof(error)) == sizeof(error);
@@ -139,10 +74,7 @@ void RecordedProgram::run(const std::function<void(pid_t)>& started)
     siginfo_t ended{};
     while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    {
-        const BlockedSignals quiet;
-        programPid = 0;
-    }
+    forwarder_->ended();
     while (waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
     }
     if (failed)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/cli/signal_forwarder.h"
 #include "core/record/options.h"
 
 #include <functional>
@@ -44,7 +45,7 @@ public:
 private:
     std::vector<std::string> command_;
     std::vector<std::pair<std::string, std::string>> variables_;
-    std::shared_ptr<const void>
+    std::unique_ptr<const SignalForwarder>
         forwarder_; ///< what is passed on does not end this process, also after the program
     std::string options_;
     int status_ = 0;

@@ -11,6 +11,7 @@ namespace tilescope {
 namespace {
 
 struct sigaction fileSizeAction {};
+struct sigaction childAction {};
 
 } // namespace
 
@@ -19,6 +20,12 @@ void prepareProcess()
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;
     sigaction(SIGXFSZ, &ignored, &fileSizeAction);
+    sigaction(SIGCHLD, nullptr, &childAction);
+    if (childAction.sa_handler == SIG_IGN) {
+        struct sigaction usual {};
+        usual.sa_handler = SIG_DFL;
+        sigaction(SIGCHLD, &usual, nullptr);
+    }
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (fcntl(descriptor, F_GETFD) == -1)
             // open() returns the lowest free descriptor, which is this one. The opposite access mode makes
@@ -29,6 +36,7 @@ void prepareProcess()
 void restoreProcess() noexcept
 {
     sigaction(SIGXFSZ, &fileSizeAction, nullptr);
+    sigaction(SIGCHLD, &childAction, nullptr);
 }
 
 } // namespace tilescope

@@ -3,7 +3,8 @@
 namespace tilescope {
 
 /// Call this first in main. It turns exceeding the file size limit (`ulimit -f`) into an ordinary error
-/// instead of a signal. It also opens standard descriptors that the caller closed, so that no other file gets
+/// instead of a signal. If the caller ignores SIGCHLD, it restores the default action, without which no exit status can be
+/// waited for. It also opens standard descriptors that the caller closed, so that no other file gets
 /// the number of standard output and using them fails.
 void prepareProcess();
 

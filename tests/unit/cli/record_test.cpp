@@ -195,6 +195,36 @@ TEST_F(Record, PassesSignalsOnAndKeepsTheRecording)
     EXPECT_EQ(kernelCounts()["gemm"], 3);
 }
 
+// The program has the signals of its group itself: a second one would be a second request.
+TEST_F(Record, ASignalToTheWholeGroupReachesTheProgramOnce)
+{
+    const std::string program = "import os, signal, time\n"
+                                "got = []\n"
+                                "signal.signal(signal.SIGTERM, lambda *_: got.append(1))\n"
+                                "print('ready', flush=True)\n"
+                                "while not got: time.sleep(0.01)\n"
+                                "time.sleep(0.5)\n"
+                                "print('got', len(got), flush=True)\n";
+    const std::string file = script("signals.py", program);
+    for (const std::string to : {"-- -$p", "$p"}) {
+        const std::string command =
+            "setsid " TILESCOPE_PROGRAM " record -o t.tscope -- " PYTHON_PROGRAM " " + file +
+            " >out & p=$!; until grep -q ready out; do sleep 0.05; done; kill -TERM " + to +
+            "; wait $p; code=$?; cat out; exit $code";
+        const ProgramResult result = run({"/bin/bash", "-c", command});
+        EXPECT_EQ(result.code, 0) << to << result.err;
+        EXPECT_THAT(result.out, HasSubstr("got 1\n")) << to;
+    }
+}
+
+TEST_F(Record, PassesTheExitStatusWhateverItsCallerIgnores)
+{
+    const std::string exits = "exec " TILESCOPE_PROGRAM " record -o t.tscope -- /bin/sh -c 'exit 3'";
+    EXPECT_EQ(run({"/bin/sh", "-c", "trap '' CHLD; " + exits}).code, 3);
+    // Nobody reads its sentences.
+    EXPECT_EQ(run({"/bin/bash", "-c", "( " + exits + " ) 2>&1 | true; exit ${PIPESTATUS[0]}"}).code, 3);
+}
+
 TEST_F(Record, KeepsTheStepsAskedFor)
 {
     ASSERT_EQ(record({RECORDED_PROGRAM}, {}, {"--steps", "1:1"}).code, 0);
