@@ -81,10 +81,12 @@ Table ranksOf(Shared ranks)
 {
     using analysis::RankStep;
     const ColumnsOf column(ranks, ranks->rows);
-    const auto part = [&column](std::string key, std::string title, Nanoseconds RankStep::*member,
-                                int keep = 1) {
+    const auto part = [&column, isKnown = ranks->isComputeKnown](
+                          std::string key, std::string title, Nanoseconds RankStep::*member, int keep = 1) {
         return column(std::move(key), std::move(title),
-                      [member](const RankRow& row) { return row.parts.*member; },
+                      [member, isKnown](const RankRow& row) {
+                          return isKnown ? std::optional(row.parts.*member) : std::nullopt;
+                      },
                       {.keep = keep, .unitGroup = 1});
     };
     const bool hasPeaks =
@@ -118,8 +120,12 @@ Table ranksOf(Shared ranks)
                          ? "None of the run's " + counted(ranks->rowsOfRun, "row") + " is selected."
                          : whyNoSteps(ranks->run);
     if (table.rows > 0) {
-        table.notes = {"Compute, exposed communication, exposed copies, host and idle add up to the wall.",
-                       ranks->sentence()};
+        table.notes = {
+            ranks->isComputeKnown
+                ? "Compute, exposed communication, exposed copies, host and idle add up to the wall."
+                : "Neither kernels nor ops were recorded, so that compute and idle time are unknown: record "
+                  "with --ops.",
+            ranks->sentence()};
         addNotes(table, *ranks);
     }
     return table;

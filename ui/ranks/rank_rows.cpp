@@ -50,13 +50,18 @@ struct Sums {
         parts.idle += step.idle;
         ++steps;
     }
-    StepBar bar() const
+    StepBar bar(bool isComputeKnown) const
     {
         StepBar bar{{}, title, {}};
         const auto part = [&](const QString& label, query::Hue hue, Nanoseconds time) {
             if (time.count() > 0)
                 bar.parts.push_back({label, hue, nanoseconds(time) / steps});
         };
+        if (!isComputeKnown) {
+            part(tr("not recorded: neither kernels nor ops"), query::Hue::GapUnexplained,
+                 parts.exposedCommunication + parts.exposedCopies + parts.host + parts.idle);
+            return bar;
+        }
         part(tr("compute"), query::Hue::Busy, parts.compute - parts.overlapped);
         part(tr("compute with communication"), query::Hue::GapSynchronizing, parts.overlapped);
         part(tr("exposed communication"), query::Hue::Collective, parts.exposedCommunication);
@@ -90,7 +95,7 @@ std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std:
     }
     std::vector<StepBar> bars;
     for (const auto& [process, sums] : ranks)
-        bars.push_back(sums.bar());
+        bars.push_back(sums.bar(table.isComputeKnown));
     return bars;
 }
 

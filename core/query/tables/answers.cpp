@@ -12,6 +12,7 @@
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/tables/answer_figures.h"
 #include "core/query/tables/rank_answers.h"
+#include "core/query/tables/step_tables.h"
 
 #include <algorithm>
 #include <array>
@@ -405,6 +406,20 @@ const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& 
     return parties.processes.size() > 1 ? chosen : nullptr;
 }
 
+/// Why no question on the forward can be answered, and what to do.
+std::string whyUnanswered(const Subject& subject)
+{
+    if (!subject.run.coversRecording())
+        return "The run has no traced forward: run with --trace kernels or full and --trace-steps 3.";
+    constexpr const char* kMark =
+        " in the program by ranges step_0, step_1, … with a range `forward` in each.";
+    if (stepsOf(subject.reader, subject.run.run).empty())
+        return std::string("The recording has no steps: mark them") + kMark;
+    if (subject.traced.pieces.empty())
+        return "The steps of the recording contain neither kernels nor ops: record with --ops.";
+    return std::string("Its steps have no forward: mark them") + kMark;
+}
+
 } // namespace
 
 AnswersTable answers(const store::RunReader& reader, const EventQuery& query, std::optional<std::string> name)
@@ -436,13 +451,7 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
         if (any)
             answer = question.answer(subject);
         else
-            answer.sentence =
-                table.run.coversRecording()
-                    ? std::string(reader.stepTotals(table.run.run).empty() ? "The recording has no steps"
-                                                                           : "Its steps have no forward") +
-                          ": mark them in the program by ranges step_0, step_1, … with a range `forward` in "
-                          "each."
-                    : "The run has no traced forward: run with --trace kernels or full and --trace-steps 3.";
+            answer.sentence = whyUnanswered(subject);
         answer.name = question.name;
         answer.question = question.text;
         table.rows.push_back(std::move(answer));

@@ -189,6 +189,8 @@ private:
         });
         for (const Collective& record : records_)
             processes_[processOf(record)].hostCollectives.push_back(intervalOf(record));
+        table_.isComputeKnown =
+            std::ranges::any_of(processes_, [](const auto& each) { return !each.second.compute.empty(); });
     }
 
     /// Peak memory by rank, as the engine noted it for points with ranks.

@@ -98,6 +98,8 @@ struct RanksTable {
     std::int64_t pointToPoint = 0;                    ///< records of sends and receives, which have no row
     std::optional<Nanoseconds> clockUncertainty = {}; ///< the largest of several clocks
     std::optional<LinkRate> link = {};
+    /// False if neither kernels nor ops were recorded: compute, exposed communication and idle time are unknown.
+    bool isComputeKnown = true;
     std::int64_t rowsOfRun = 0;        ///< before selection
     std::int64_t collectivesOfRun = 0; ///< before selection
 
