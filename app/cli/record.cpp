@@ -99,10 +99,17 @@ void requireWritable(const fs::path& output)
                     .remedy = "check its permissions, or name another file"};
 }
 
-/// A folder beside the output that only the user can read.
+/// A folder beside the output that only the user can read. It becomes part of PYTHONPATH, which separates its folders by
+/// colons: if its path contained one, it is a folder for temporary files.
 fs::path makeWorkingFolder(const fs::path& output)
 {
     std::string name = fs::absolute(output).string() + ".recording-XXXXXX";
+    if (name.find(':') != std::string::npos)
+        name = (fs::temp_directory_path() / "tilescope.recording-XXXXXX").string();
+    if (name.find(':') != std::string::npos)
+        throw Error{.what = "its path and that of TMPDIR contain a colon, at which Python splits PYTHONPATH",
+                    .where = output.string(),
+                    .remedy = "name a file in a folder without a colon"};
     if (!mkdtemp(name.data()))
         throw Error{.what = "no folder can be created beside it",
                     .where = output.string(),

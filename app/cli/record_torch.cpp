@@ -54,6 +54,8 @@ void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, co
         if (entry.path().extension() == ".py")
             fs::copy_file(entry.path(), bootstrap / entry.path().filename());
     const char* path = std::getenv("PYTHONPATH");
+    if (!path || !*path)
+        program.setOption("no_path", "1");
     program.set("PYTHONPATH", path && *path ? bootstrap.string() + ":" + path : bootstrap.string());
 }
 

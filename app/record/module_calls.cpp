@@ -1,6 +1,7 @@
 #include "app/record/module_calls.h"
 
 #include "app/record/find_function.h"
+#include "app/record/hidden_calls.h"
 #include "app/record/python_functions.h"
 #include "app/record/recorder.h"
 
@@ -21,18 +22,14 @@ constexpr std::size_t kCountMask = ~(std::size_t{1} << (8 * sizeof(std::size_t) 
 struct Api {
     Call callFunction = nullptr;                     ///< Python calls its functions through it
     void (*setCall)(void* function, Call) = nullptr; ///< from Python 3.12 on
-    void* (*call)(void* callable, ...) = nullptr;
     int (*isTrue)(void* object) = nullptr;
     void (*release)(void* object) = nullptr;
-    void (*clearError)() = nullptr;
 
     bool load()
     {
         findFunction(setCall, "PyFunction_SetVectorcall");
         return findFunction(callFunction, "_PyFunction_Vectorcall") &&
-               findFunction(call, "PyObject_CallFunctionObjArgs") &&
-               findFunction(isTrue, "PyObject_IsTrue") && findFunction(release, "Py_DecRef") &&
-               findFunction(clearError, "PyErr_Clear");
+               findFunction(isTrue, "PyObject_IsTrue") && findFunction(release, "Py_DecRef");
     }
 };
 Api api;
@@ -40,17 +37,18 @@ Api api;
 void* nameModule = nullptr;
 void* tellReturned = nullptr; ///< null once it is satisfied
 
-/// Calls with one argument; the interpreter's lock is held and no error is pending.
-bool ask(void* callable, void* argument)
+enum class Answer { No, Yes, Raised };
+
+/// Calls with one argument; the interpreter's lock is held and no error is pending. Raised: one is, of the program, whose
+/// handler of a signal ran meanwhile.
+Answer ask(void* callable, void* argument)
 {
-    void* answer = api.call(callable, argument, nullptr);
-    if (!answer) {
-        api.clearError();
-        return false;
-    }
+    void* answer = callHidden(callable, argument);
+    if (!answer)
+        return Answer::Raised;
     const bool yes = api.isTrue(answer) == 1;
     api.release(answer);
-    return yes;
+    return yes ? Answer::Yes : Answer::No;
 }
 
 void* callModule(void* function, void* const* arguments, std::size_t count, void* names)
@@ -59,12 +57,20 @@ void* callModule(void* function, void* const* arguments, std::size_t count, void
         return api.callFunction(function, arguments, count, names);
     void* module = arguments[0];
     if (!enterObject(module)) {
-        ask(nameModule, module);
+        if (ask(nameModule, module) == Answer::Raised)
+            return nullptr;
         enterObject(module);
     }
     void* result = api.callFunction(function, arguments, count, names);
-    if (leaveObject(module) && result && tellReturned && ask(tellReturned, result))
+    if (!leaveObject(module) || !result || !tellReturned)
+        return result;
+    const Answer answer = ask(tellReturned, result);
+    if (answer == Answer::Yes)
         tellReturned = nullptr;
+    if (answer == Answer::Raised) {
+        api.release(result);
+        return nullptr;
+    }
     return result;
 }
 

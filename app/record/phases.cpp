@@ -35,11 +35,15 @@ struct Phases {
     const void* suspendedBy = nullptr; ///< what the optimizer's step calls meanwhile
     int closures = 0;                  ///< open ones
     std::int64_t waitsSince = 0;       ///< the optimizer has not called its closure yet; 0: it has none
+    int backwards = 0;                 ///< open ones of this thread
+    bool hasCalledBackward = false;    ///< so that it is none of PyTorch's threads
 };
 thread_local Phases phases;
 
 std::atomic<IsInStep> isInStep{nullptr};
 std::atomic<bool> moduleSeen{false};
+std::atomic<int> openBackwards{0}; ///< of all threads
+constexpr std::string_view kBackward = "backward";
 
 /// Whether the calling thread is in a step, and in no range of the program within it.
 bool isDirectlyInStep() noexcept
@@ -128,11 +132,25 @@ void enterPhase(const void* key, std::string_view name) noexcept
     suspendOptimizer(key);
     if (openNested(&kDomain, key, name) >= 0)
         ++phases.open;
+    if (name == kBackward) {
+        phases.hasCalledBackward = true;
+        ++phases.backwards;
+        openBackwards.fetch_add(1);
+    }
 }
 
-void leavePhase(const void* key) noexcept
+void leavePhase(const void* key, std::string_view name) noexcept
 {
     leaveRange(key);
+    if (name == kBackward && phases.backwards > 0) {
+        --phases.backwards;
+        openBackwards.fetch_sub(1);
+    }
+}
+
+bool isInBackward() noexcept
+{
+    return phases.backwards > 0 || (!phases.hasCalledBackward && openBackwards.load() > 0);
 }
 
 void enterOptimizer(const void* optimizer, bool hasClosure) noexcept
@@ -183,6 +201,7 @@ void forgetPhases() noexcept
 {
     phases = {};
     moduleSeen.store(false);
+    openBackwards.store(0);
 }
 
 void setOptimizerProbe(IsInStep probe) noexcept

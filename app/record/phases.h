@@ -20,7 +20,9 @@ bool leaveRange(const void* object) noexcept;
 
 /// Opens and closes a phase; `key` identifies the call.
 void enterPhase(const void* key, std::string_view name) noexcept;
-void leavePhase(const void* key) noexcept;
+void leavePhase(const void* key, std::string_view name) noexcept;
+/// Whether the calling thread works for a backward pass: its own, or as one of PyTorch's threads that of another thread.
+bool isInBackward() noexcept;
 
 /// An optimizer begins its step. Optimizers that another optimizer calls are part of its step.
 /// \param hasClosure  its phase begins when it has called the closure

@@ -1,5 +1,6 @@
 #include "app/record/python_calls.h"
 
+#include "app/record/hidden_calls.h"
 #include "app/record/phases.h"
 #include "app/record/python_api.h"
 #include "app/record/recorder.h"
@@ -40,23 +41,29 @@ void* typeOf(void* object)
     return *reinterpret_cast<void**>(static_cast<char*>(object) + header - sizeof(void*));
 }
 
-/// Calls `end` with the token and the result, None after an exception, which stays as it is.
-void callEnd(void* end, void* token, void* result)
+/// Calls `end` with the token and the result, None after an exception. Functions of the recorder raise only what the program
+/// raises in them, by a handler of a signal.
+/// \return  the result; null if an exception is pending: that of the call, or of the handler
+void* callEnd(void* end, void* token, void* result)
 {
     void* type = nullptr;
     void* value = nullptr;
     void* trace = nullptr;
     api->fetchError(&type, &value, &trace);
-    if (void* answer = api->callWith(end, token ? token : api->none, result ? result : api->none, nullptr))
+    if (void* answer = callHidden(end, token ? token : api->none, result ? result : api->none)) {
         api->release(answer);
-    else
-        api->clearError();
-    api->restoreError(type, value, trace);
+        api->restoreError(type, value, trace);
+        return result;
+    }
+    for (void* dropped : {type, value, trace, result})
+        if (dropped)
+            api->release(dropped);
+    return nullptr;
 }
 
 void* callWithFirst(const Watched& watched, void* arguments, void* named)
 {
-    void* answer = api->callWith(watched.begin, arguments, nullptr);
+    void* answer = callHidden(watched.begin, arguments);
     if (!answer)
         return nullptr;
     void* token = api->itemOfTuple(answer, 0);
@@ -74,7 +81,7 @@ void* callWithFirst(const Watched& watched, void* arguments, void* named)
         }
         result = api->call(watched.function, all, named);
         api->release(all);
-        callEnd(watched.end, token, result);
+        result = callEnd(watched.end, token, result);
     }
     api->release(answer);
     return result;
@@ -82,12 +89,14 @@ void* callWithFirst(const Watched& watched, void* arguments, void* named)
 
 void* callWithCallback(const Watched& watched, void* arguments, void* named)
 {
-    if (void* answer = api->callWith(watched.begin, nullptr))
-        api->release(answer);
-    else
-        api->clearError();
+    void* answer = callHidden(watched.begin);
+    if (!answer)
+        return nullptr; // a handler of a signal has raised an exception
+    api->release(answer);
     return api->call(watched.function, arguments, named);
 }
+
+void endDueStep() noexcept;
 
 void* callWatched(void* self, void* arguments, void* named)
 {
@@ -102,7 +111,8 @@ void* callWatched(void* self, void* arguments, void* named)
             return api->call(watched.function, arguments, named);
         enterPhase(self, *watched.phase);
         result = api->call(watched.function, arguments, named);
-        leavePhase(self);
+        leavePhase(self, *watched.phase);
+        endDueStep();
         break;
     case Kind::Closure:
         enterClosure();
@@ -335,9 +345,15 @@ void* withWatchedClosure(void* arguments, void* named)
     return both;
 }
 
-/// The optimizer that counts has made a step.
+std::atomic<bool> isStepDue{false}; ///< it ends with the backward pass
+
+/// The optimizer that counts has made a step. One that a hook of the backward pass calls ends the step with that pass.
 void endOptimizersStep() noexcept
 {
+    if (isInBackward()) {
+        isStepDue.store(true);
+        return;
+    }
     Recorder::endStep();
     // Said until a module is called.
     static std::atomic<bool> isSaid{false};
@@ -349,10 +365,17 @@ void endOptimizersStep() noexcept
                                  : "");
 }
 
+void endDueStep() noexcept
+{
+    if (isStepDue.load(std::memory_order_relaxed) && !isInBackward() && isStepDue.exchange(false))
+        endOptimizersStep();
+}
+
 /// The first optimizer of a forked child is its own.
 void forgetFirstOptimizer()
 {
     firstOptimizer.store(nullptr);
+    isStepDue.store(false);
 }
 
 } // namespace

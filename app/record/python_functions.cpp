@@ -1,6 +1,7 @@
 #include "app/record/python_functions.h"
 
 #include "app/record/find_function.h"
+#include "app/record/hidden_calls.h"
 #include "app/record/module_calls.h"
 #include "app/record/phases.h"
 #include "app/record/plugin_functions.h"
@@ -28,14 +29,13 @@ struct Api {
     void* (*newFunction)(PythonMethod*, void* self, void* module) = nullptr;
     void* (*newBool)(long value) = nullptr;
     int (*parse)(void* tuple, const char* format, ...) = nullptr;
-    void* (*addressOf)(void* number) = nullptr;
     void* (*newNumber)(unsigned long long value) = nullptr;
     unsigned long long (*numberOf)(void* number) = nullptr;
 
     bool load()
     {
         return findFunction(newFunction, "PyCFunction_NewEx") && findFunction(newBool, "PyBool_FromLong") &&
-               findFunction(parse, "PyArg_ParseTuple") && findFunction(addressOf, "PyLong_AsVoidPtr") &&
+               findFunction(parse, "PyArg_ParseTuple") &&
                findFunction(newNumber, "PyLong_FromUnsignedLongLong") &&
                findFunction(numberOf, "PyLong_AsUnsignedLongLongMask");
     }
@@ -124,9 +124,14 @@ void* nameObject(void* /*self*/, void* tuple)
     return api.newBool(1);
 }
 
-void* forgetObject(void* /*self*/, void* number)
+/// The callback of a weak reference, after the address: the reference follows it.
+void* forgetObject(void* /*self*/, void* tuple)
 {
-    const void* object = api.addressOf(number);
+    unsigned long long address = 0;
+    void* reference = nullptr;
+    if (!api.parse(tuple, "K|O", &address, &reference))
+        return nullptr;
+    const void* object = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address));
     Names& all = names();
     const MutexLock lock(all.mutex);
     all.ofObjects.erase(object);
@@ -208,9 +213,14 @@ void* startCollective(void* /*self*/, void* tuple)
                                                     .peer = peer}));
 }
 
-void* endCollective(void* /*self*/, void* number)
+/// The callback of a future, after the number: the future follows it.
+void* endCollective(void* /*self*/, void* tuple)
 {
-    Recorder::endCollective(api.numberOf(number));
+    unsigned long long number = 0;
+    void* future = nullptr;
+    if (!api.parse(tuple, "K|O", &number, &future))
+        return nullptr;
+    Recorder::endCollective(number);
     return api.newBool(1);
 }
 
@@ -263,14 +273,14 @@ bool makePythonFunctions(PythonFunctions& functions) noexcept
     };
     using F = PythonFunctions;
     static Entry entries[] = {{&F::name, {"name", &nameObject, kTuple, nullptr}},
-                              {&F::forget, {"forget", &forgetObject, kOneArgument, nullptr}},
+                              {&F::forget, {"forget", &forgetObject, kTuple, nullptr}},
                               {&F::enter, {"enter", &enter, kOneArgument, nullptr}},
                               {&F::leave, {"leave", &leave, kOneArgument, nullptr}},
                               {&F::watch, {"watch", &watch, kTuple, nullptr}},
                               {&F::fact, {"fact", &noteFact, kTuple, nullptr}},
                               {&F::hold, {"hold", &noteHeld, kTuple, nullptr}},
                               {&F::collective, {"collective", &startCollective, kTuple, nullptr}},
-                              {&F::collected, {"collected", &endCollective, kOneArgument, nullptr}},
+                              {&F::collected, {"collected", &endCollective, kTuple, nullptr}},
                               {&F::frames, {"frames", &frames, kTuple, nullptr}},
                               {&F::prepareCalls, {"prepare_calls", &prepareCalls, kOneArgument, nullptr}},
                               {&F::phase, {"phase", &watchedPhase, kTuple, nullptr}},
@@ -278,7 +288,8 @@ bool makePythonFunctions(PythonFunctions& functions) noexcept
                               {&F::beginStep, {"begin_step", &beginOptimizerStep, kTuple, nullptr}},
                               {&F::endStep, {"end_step", &endOptimizerStep, kTuple, nullptr}},
                               {&F::ownSteps, {"own_steps", &leaveStepsToProgram, kTuple, nullptr}},
-                              {&F::watchEnds, {"watch_ends", &watchEnds, kTuple, nullptr}}};
+                              {&F::watchEnds, {"watch_ends", &watchEnds, kTuple, nullptr}},
+                              {&F::hideCalls, {"hide_calls", &hideCalls, kOneArgument, nullptr}}};
     if (!api.load())
         return false;
     functions = {};

@@ -36,6 +36,7 @@ struct PythonFunctions {
     void* endStep = nullptr;   ///< end_step(optimizer, arguments, named): for the hook after it
     void* ownSteps = nullptr;  ///< own_steps(): from now on the program tells its steps, not its optimizers
     void* watchEnds = nullptr; ///< watchEnds()
+    void* hideCalls = nullptr; ///< hideCalls()
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
 

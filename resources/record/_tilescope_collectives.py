@@ -1,8 +1,10 @@
 """Records PyTorch's collectives: each goes through an operator of the library c10d, from Python and from C++ (DDP's
-reducer), with every backend and in every version from 2.0 on. Nothing here raises into the program.
+reducer), with every backend and in every version from 2.0 on. Nothing here raises into the program, but for what a handler
+of a signal raises.
 """
 
 import atexit
+import functools
 import os
 import sys
 import time
@@ -34,7 +36,8 @@ def _flat(value):
 
 
 class Collectives:
-    def __init__(self, recorder, torch, c10d):
+    def __init__(self, recorder, torch, c10d, raised_by_program):
+        self._raised_by_program = raised_by_program
         self._recorder = recorder
         self._torch = torch
         self._c10d = c10d
@@ -48,8 +51,9 @@ class Collectives:
         for name, op in _OPERATORS.items():
             try:
                 self._watch(getattr(torch.ops.c10d, name).default, name, op)
-            except Exception:
-                continue
+            except Exception as error:
+                if raised_by_program(error):
+                    raise
 
     def _watch(self, overload, name, op):
         places = {argument.name: place for place, argument in enumerate(overload._schema.arguments)}
@@ -83,8 +87,9 @@ class Collectives:
             size = -1 if op == "barrier" else sum(tensor.numel() * tensor.element_size() for tensor in tensors)
             number = self._recorder.collective(op, name, ",".join(map(str, ranks)), _DTYPES.get(dtype, ""), sequence,
                                                size, len(ranks), to)
-        except Exception:
-            pass
+        except Exception as error:
+            if self._raised_by_program(error):
+                raise
         key = getattr(self._torch._C.DispatchKey, _KEYS.get(device, "PrivateUse1"))
         return (number, device), key
 
@@ -113,14 +118,14 @@ class Collectives:
             work = result[-1] if isinstance(result, (list, tuple)) else result
             unbox = getattr(self._torch._C._distributed_c10d.Work, "unbox", None)
             if work is not None and unbox is not None and not sys.is_finalizing():
-                def done(_):
-                    collected(number)
-
+                # A call without code of Python, in which no handler of a signal runs: its exception would be lost.
+                done = functools.partial(collected, number)
                 self._awaited.add(done)
                 unbox(work).get_future().add_done_callback(done)
                 return
-        except Exception:
-            pass
+        except Exception as error:
+            if self._raised_by_program(error):
+                raise
         collected(number)
 
     def _settle(self):
@@ -134,14 +139,22 @@ class Collectives:
             pass
 
 
-def watch(recorder, torch, c10d):
-    """Records the collectives from the first process group on; a program without one has no such kernels."""
+def watch(recorder, torch, c10d, raised_by_program):
+    """Records the collectives from the first process group on; a program without one has no such kernels.
+
+    raised_by_program(error) tells whether an exception is one of the program's.
+    """
     made = []
 
     def make():
-        if not made:
-            made.append(None)
-            made[0] = Collectives(recorder, torch, c10d)
+        if made:
+            return
+        made.append(None)
+        try:
+            made[0] = Collectives(recorder, torch, c10d, raised_by_program)
+        except Exception as error:
+            if raised_by_program(error):
+                raise
 
     c10d.init_process_group = recorder.around(c10d.init_process_group, make)
     if c10d.is_initialized():

@@ -1,5 +1,6 @@
 """Records PyTorch's modules, memory, ops, optimizers, data loaders and steps. sitecustomize.py and the Python package
-start it. Nothing here raises into the program: what fails is not recorded.
+start it. Nothing here raises into the program: what fails is not recorded. Only exceptions that the program itself raises
+here, by a handler of a signal, reach it.
 
 The recorder's library takes NVTX functions; this file asks it for its own, as a program that uses NVTX does.
 """
@@ -11,7 +12,7 @@ import sys
 class Recorder:
     """The recorder's functions. Ranges are of objects that have a name: of a module, of an optimizer.
 
-    name(object, text, is_module), forget(id), enter(object), which is False if the object has no name, and
+    name(object, text, is_module), forget(id, …), enter(object), which is False if the object has no name, and
     leave(object), which is False while more of them are open in this thread. The others are described in
     app/record/python_functions.h.
     """
@@ -63,7 +64,8 @@ class Recorder:
         self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
 
         objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames",
-                   "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends")
+                   "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends",
+                   "hide_calls")
 
         class Functions(ctypes.Structure):
             _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
@@ -112,18 +114,62 @@ def option(name):
     return ""
 
 
+def _code_of(handler):
+    """The code that the interpreter executes for a handler of a signal; None if it is not Python's."""
+    for attribute in ("func", "__func__"):  # of a partial call, of a method
+        handler = getattr(handler, attribute, handler)
+    return getattr(handler, "__code__", None) or getattr(getattr(type(handler), "__call__", None), "__code__", None)
+
+
+def raised_by_program(error):
+    """Whether a handler of a signal raised this exception: Python calls handlers wherever the program is, also in functions
+    of the recorder, and the program expects their exceptions."""
+    if not isinstance(error, Exception):
+        return True  # KeyboardInterrupt, SystemExit
+    try:
+        import signal
+
+        codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    except Exception:  # the interpreter ends
+        return False
+    place = error.__traceback__
+    while place is not None:
+        if place.tb_frame.f_code in codes:
+            return True
+        place = place.tb_next
+    return False
+
+
 def guarded(function):
-    """The function, which returns None instead of raising an exception."""
+    """The function, which returns None instead of raising an exception that is not the program's."""
     import functools
 
     @functools.wraps(function)
     def call(*arguments):
         try:
             return function(*arguments)
-        except Exception:
+        except Exception as error:
+            if raised_by_program(error):
+                raise
             return None
 
     return call
+
+
+def _parts(module, kind):
+    """What a module keeps in _modules, _parameters or _buffers, without calling its code."""
+    return object.__getattribute__(module, "__dict__").get(kind) or {}
+
+
+def _named_modules(module, place="", known=None):
+    """Place and module, as torch.nn.Module.named_modules() gives them."""
+    known = set() if known is None else known
+    if id(module) not in known:
+        known.add(id(module))
+        yield place, module
+        for name, part in list(_parts(module, "_modules").items()):
+            if part is not None:
+                yield from _named_modules(part, place + "." * bool(place) + name, known)
 
 
 def say(sentence):
@@ -139,11 +185,13 @@ class _Modules:
     """Names of modules, by their place in the module that contains them: layers.3, attention."""
 
     def __init__(self, recorder, torch, memory):
+        import functools
         import weakref
 
         self._recorder = recorder
         self._torch = torch
         self._memory = memory
+        self._partial = functools.partial
         self._weakref = weakref
         self._known = {}
         self._process = os.getpid()
@@ -170,9 +218,9 @@ class _Modules:
         containers = (self._torch.nn.ModuleList, self._torch.nn.ModuleDict)
         places = {"": root}
         # torch.compile wraps a module: the two are one range, with the name of what is compiled.
-        compiled = getattr(root, "_orig_mod", None)
+        compiled = _parts(root, "_modules").get("_orig_mod")
         paths = {"": type(root if compiled is None else compiled).__name__}
-        for place, module in root.named_modules():
+        for place, module in _named_modules(root):
             places[place] = module
             if module is compiled:
                 name = ""
@@ -186,20 +234,20 @@ class _Modules:
                 paths[place] = paths.get(".".join(parts[:first]), "") + "/" + name
             else:
                 name = paths[place]
-            if id(module) not in self._known:
+            if not self._is_known(module):
                 self._name(module, name)
                 if self._memory is not None:
                     guarded(self._memory.hold_parameters)(module, paths[place])
 
     def _name(self, module, text):
         key = id(module)
-
-        def forget(_):
-            self._known.pop(key, None)
-            self._recorder.forget(key)
-
-        self._known[key] = self._weakref.ref(module, forget)
+        # A call without code of Python, in which no handler of a signal runs: its exception would be lost.
+        self._known[key] = self._weakref.ref(module, self._partial(self._recorder.forget, key))
         self._recorder.name(module, _utf8(text), True)
+
+    def _is_known(self, module):
+        known = self._known.get(id(module))
+        return known is not None and known() is module
 
     def introduce_node(self, output):
         """Lets the recorder check how it reads autograd's nodes, with a node whose sequence number is known."""
@@ -211,11 +259,13 @@ class _Modules:
         if node is None:
             return False
         confirm = self._prehook()
-        if hasattr(node, "_sequence_nr"):
+        # Compiled autograd would trace a hook on a node of the program.
+        is_numbered = hasattr(node, "_sequence_nr")
+        if not is_numbered or "torch._dynamo" in sys.modules:
+            self._evaluate_node(confirm, is_numbered)
+        else:
             self._recorder.tell("node %d" % node._sequence_nr())
             node.register_prehook(confirm)
-        else:
-            self._evaluate_node(confirm)
         return True
 
     def _prehook(self):
@@ -226,16 +276,23 @@ class _Modules:
 
         return confirm
 
-    def _evaluate_node(self, confirm):
+    def _evaluate_node(self, confirm, is_numbered):
         """Creates a node and evaluates it. PyTorch 2.0 does not tell Python the number of a node; the recorder knows the
         number that the next node of this thread will have."""
+        import contextlib
+
         from torch.utils._python_dispatch import _disable_current_modes
 
         torch = self._torch
-        with torch.enable_grad(), _disable_current_modes():
+        compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+        eager = getattr(compiled, "_disable", contextlib.nullcontext)
+        with torch.enable_grad(), _disable_current_modes(), eager():
             leaf = torch.zeros(1, device="cpu", requires_grad=True)
-            self._recorder.tell("next node")
+            if not is_numbered:
+                self._recorder.tell("next node")
             copy = leaf.clone()
+            if is_numbered:
+                self._recorder.tell("node %d" % copy.grad_fn._sequence_nr())
             copy.grad_fn.register_prehook(confirm)
             torch.autograd.grad(copy, leaf, torch.ones_like(leaf))
 
@@ -299,7 +356,7 @@ class _Memory:
         torch.cuda._lazy_call(guarded(self._follow_devices))
 
     def hold_parameters(self, module, path):
-        tensors = list(module._parameters.items()) + list(module._buffers.items())
+        tensors = [*_parts(module, "_parameters").items(), *_parts(module, "_buffers").items()]
         for name, tensor in tensors:
             for part in self._plain(tensor):
                 if part.device.type not in ("cuda", "cpu"):
@@ -420,13 +477,16 @@ def _watch_profiler(recorder, torch, ops):
             " --yield-to-torch leaves them to it")
         recorder.fact("profiler", "the program started torch.profiler, which may lack GPU events")
 
-    module._prepare_profiler = recorder.around(module._prepare_profiler, stop)
+    module._prepare_profiler = recorder.around(module._prepare_profiler, guarded(stop))
 
 
 def _record_torch(recorder, torch, wanted):
     if hasattr(recorder, "torch"):
         return  # it was executed again
     recorder.torch = torch
+    dynamo = getattr(torch._C, "_dynamo", None)
+    if hasattr(getattr(dynamo, "eval_frame", None), "set_eval_frame"):
+        recorder.hide_calls(dynamo.eval_frame.set_eval_frame)
     recorder.fact("torch", torch.__version__)
     if wanted != ["steps"]:
         recorder.tell("torch")  # lets work of the backward pass find its module
@@ -457,6 +517,10 @@ def _record_torch(recorder, torch, wanted):
 def _record_frames(recorder):
     import threading
 
+    # Python has room for one profile function; that of the program stays.
+    if sys.getprofile() is not None or threading._profile_hook is not None:
+        say("--stacks records no calls: the program has set a profile function, as cProfile does")
+        return
     # The first call in a new thread replaces itself.
     threading.setprofile(lambda *_: recorder.frames())
     recorder.frames()
@@ -494,7 +558,7 @@ def _record_collectives(recorder, module):
     collectives = {"__name__": "_tilescope_collectives", "__file__": path}
     with open(path, "rb") as file:
         exec(compile(file.read(), path, "exec"), collectives)
-    collectives["watch"](recorder, sys.modules["torch"], module)
+    collectives["watch"](recorder, sys.modules["torch"], module, raised_by_program)
 
 
 def _record_loaders(recorder, loader_module):
@@ -541,7 +605,9 @@ class _Watch:
             if spec is not None and hasattr(spec.loader, "exec_module"):
                 self._watch(spec)
             return spec
-        except Exception:
+        except Exception as error:
+            if raised_by_program(error):
+                raise
             return None
 
     def _find(self, name, path, target):
@@ -595,6 +661,34 @@ class _Watch:
                 self._executed(name, module)
 
 
+class _ForkWarning:
+    """Keeps Python 3.12 and later from warning of a fork with threads if the recorder's are the only other ones. What warns
+    counts the threads of the process between these hooks; the filter is not seen by anything else."""
+
+    _filter = ("ignore", None, DeprecationWarning, None, 0)
+
+    def __init__(self):
+        self._filters = None
+        os.register_at_fork(before=guarded(self._before), after_in_parent=guarded(self._after),
+                            after_in_child=guarded(self._after))
+
+    def _before(self):
+        others = 0
+        for task in os.listdir("/proc/self/task"):
+            with open("/proc/self/task/%s/comm" % task) as file:
+                others += not file.read().startswith("tilescope")
+        if others > 1:
+            return
+        filters = sys.modules["warnings"].filters
+        filters.insert(0, self._filter)
+        self._filters = filters
+
+    def _after(self):
+        filters, self._filters = self._filters, None
+        if filters is not None:
+            filters.remove(self._filter)
+
+
 _started = []
 _at_end = []  # what is to be written before the recording ends
 
@@ -629,3 +723,5 @@ def start():
         if name in sys.modules:
             watch._executed(name, sys.modules[name])
     sys.meta_path.insert(0, watch)
+    if sys.version_info >= (3, 12):
+        _ForkWarning()

@@ -358,6 +358,127 @@ TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
     EXPECT_EQ(result.out, "mine\n");
 }
 
+/// A handler runs wherever the interpreter is, also in functions of the recorder.
+TEST_F(RecordTorch, AnExceptionOfASignalHandlerReachesTheProgram)
+{
+    const std::string text = "import signal, torch, torch.distributed as dist\n"
+                             "dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)\n"
+                             "class Late(Exception): pass\n"
+                             "raised = [0]\n"
+                             "def handler(number, frame):\n"
+                             "    raised[0] += 1\n"
+                             "    raise Late\n"
+                             "tensor, seen = torch.ones(4), 0\n"
+                             "dist.all_reduce(tensor)\n"
+                             "signal.signal(signal.SIGALRM, handler)\n"
+                             "for i in range(600):\n"
+                             "    try:\n"
+                             "        before = raised[0]\n"
+                             "        signal.setitimer(signal.ITIMER_REAL, 0.0005 + i % 97 * 0.00002)\n"
+                             "        while raised[0] == before: dist.all_reduce(tensor)\n"
+                             "    except Late:\n"
+                             "        seen += 1\n"
+                             "print('lost', raised[0] - seen)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("late.py", text)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("lost 0\n"));
+}
+
+TEST_F(RecordTorch, CompiledAutogradSeesOnlyTheProgram)
+{
+    const std::string text =
+        "import torch, torch._dynamo\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))\n"
+        "optimizer = torch.optim.SGD(model.parameters(), 0.1)\n"
+        "for _ in range(3):\n"
+        "    loss = model(torch.randn(8, 16)).pow(2).mean()\n"
+        "    compiler = torch.compile(backend='eager', fullgraph=True)\n"
+        "    with torch._dynamo.compiled_autograd._enable(compiler): loss.backward()\n"
+        "    optimizer.step()\n"
+        "    optimizer.zero_grad()\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Sequential/0", "step/backward"}));
+}
+
+/// Modules that compiled code calls for the first time are named meanwhile.
+TEST_F(RecordTorch, TheCompilerSeesOnlyTheProgram)
+{
+    const std::string text =
+        "import torch\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))\n"
+        "graphs = []\n"
+        "def backend(graph, examples):\n"
+        "    graphs.append(graph)\n"
+        "    return graph\n"
+        "@torch.compile(backend=backend)\n"
+        "def function(x):\n"
+        "    y = model(x)\n"
+        "    torch._dynamo.graph_break()\n"
+        "    return model(y @ torch.ones(4, 16))\n"
+        "function(torch.ones(2, 16))\n"
+        "print(len(graphs), sum(torch._dynamo.utils.counters['graph_break'].values()))\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("graphs.py", text)});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(result.out, "2 1\n");
+    EXPECT_THAT(result.err, Not(HasSubstr("Dynamo"))) << result.err;
+}
+
+/// The optimizer that counts is the first to make a step, that of the last layer.
+TEST_F(RecordTorch, StepsOfOptimizersInBackwardEndWithIt)
+{
+    const std::string text = "import torch\n"
+                             "model = torch.nn.Sequential(*[torch.nn.Linear(16, 16) for _ in range(4)])\n"
+                             "optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}\n"
+                             "def update(parameter):\n"
+                             "    optimizers[parameter].step()\n"
+                             "    optimizers[parameter].zero_grad()\n"
+                             "for p in model.parameters(): p.register_post_accumulate_grad_hook(update)\n"
+                             "for _ in range(5): model(torch.randn(8, 16)).square().mean().backward()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("inside.py", text)}).code, 0);
+    EXPECT_EQ(show({"steps"}).size(), 5U);
+    const ProgramResult outside =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select count(*) as outside from ranges b join ranges s on s.step = b.step and s.path = 'step' "
+             "where b.path = 'step/backward' and (b.start < s.start or b.end > s.end)",
+             "--format", "csv"});
+    EXPECT_THAT(outside.out, HasSubstr("outside\r\n0")) << outside.err;
+}
+
+/// An empty element of PYTHONPATH is the current folder.
+TEST_F(RecordTorch, AScriptThatAddsToPythonPathFindsTheCurrentFolder)
+{
+    script("here.py", "");
+    script("src/there.py", "");
+    script("tools/train.py", "import sys, here, there\nprint(*sys.path[1:3], sep='\\n')\n");
+    for (const std::string path : {"$PYTHONPATH:src", "src:$PYTHONPATH"}) {
+        const std::string command = "unset PYTHONPATH; exec ";
+        const std::string inner = "export PYTHONPATH=" + path + "; exec " PYTHON_PROGRAM " tools/train.py";
+        script("run.sh", inner);
+        const ProgramResult bare = run({"/bin/sh", "-c", command + "sh run.sh"});
+        const ProgramResult recorded =
+            run({"/bin/sh", "-c", command + TILESCOPE_PROGRAM " record -o t.tscope -- sh run.sh"});
+        EXPECT_EQ(bare.code, 0) << bare.err;
+        EXPECT_EQ(recorded.code, 0) << recorded.err;
+        EXPECT_EQ(bare.out, recorded.out);
+    }
+}
+
+/// PYTHONPATH separates folders by colons.
+TEST_F(RecordTorch, AColonInThePathOfTheOutputChangesNothing)
+{
+    const std::string text = training() + "import sys\nprint(*sys.path[1:], sep='\\n')\n";
+    const std::string file = script("12:30/train.py", text);
+    const ProgramResult result =
+        run({"/bin/sh", "-c",
+             "cd 12:30 && exec " TILESCOPE_PROGRAM " record -o t.tscope -- " PYTHON_PROGRAM " train.py"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out.find("12:30"), std::string::npos) << result.out;
+    EXPECT_EQ(result.out.find("12\n"), std::string::npos) << result.out;
+    std::filesystem::rename(folder_ / "12:30/t.tscope", folder_ / "t.tscope");
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+}
+
 TEST_F(RecordTorch, AModuleThatRaisesDoesNotContainWhatFollows)
 {
     const std::string text = "import torch\n"
