@@ -26,6 +26,7 @@
 #include "ui/window/file_opener.h"
 #include "ui/window/help_page.h"
 #include "ui/window/key_sheet.h"
+#include "ui/window/loss_bar.h"
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/process_bar.h"
@@ -91,9 +92,9 @@ QSize frameRoom()
 MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     : QMainWindow(parent), workspace_(new Workspace(this)), rail_(new PageRail), stack_(new QStackedWidget),
       opener_(new FileOpener(*workspace_)), written_(new WrittenStrip(*workspace_)),
-      timeFilter_(new TimeFilterBar(*workspace_)), process_(new ProcessBar(*workspace_)),
-      dock_(new RunDock(*workspace_, this)), showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel),
-      selection_(new QLabel), job_(new JobStatus)
+      losses_(new LossBar(*workspace_)), timeFilter_(new TimeFilterBar(*workspace_)),
+      process_(new ProcessBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
+      showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
@@ -196,6 +197,7 @@ void MainWindow::makeCentre()
     column->addWidget(new NoticeBar(*workspace_));
     column->addWidget(opener_);
     column->addWidget(written_);
+    column->addWidget(losses_);
     column->addWidget(timeFilter_);
     column->addWidget(process_);
     column->addWidget(stack_, 1);
@@ -456,6 +458,7 @@ void MainWindow::showPageAt(int index)
     statusBar()->clearMessage(); // it was about the page before
     current_ = std::size_t(index);
     stack_->setCurrentWidget(made(pages_[current_]));
+    losses_->setPage(currentPageName());
     timeFilter_->setPage(*currentPage());
     process_->setPage(*currentPage());
     written_->hide();

@@ -19,6 +19,7 @@ class DropBox;
 class ExperimentPage;
 class FileOpener;
 class JobStatus;
+class LossBar;
 class Page;
 class PageRail;
 class RecordDialog;
@@ -108,6 +109,7 @@ private:
     QStackedWidget* stack_;
     FileOpener* opener_;
     WrittenStrip* written_;
+    LossBar* losses_;
     TimeFilterBar* timeFilter_;
     ProcessBar* process_;
     RunDock* dock_;

@@ -209,7 +209,9 @@ std::string lossSentence(const store::RunReader& reader, std::optional<RunId> ru
     text += isIncomplete ? "incomplete: " : "complete, but some figures are doubtful: ";
     if (runs.size() > 1)
         text += "most in run " + std::to_string(worst.run.value) + ", ";
-    text += std::to_string(worst.loss.count) + " " + worst.loss.detail;
+    // The details are in the plural.
+    text +=
+        (worst.loss.count == 1 ? std::string() : std::to_string(worst.loss.count) + " ") + worst.loss.detail;
     if (lost.size() > 1)
         text += ", and " + counted(std::ssize(lost) - 1, "other kind of loss", "other kinds of losses");
     return text + ".";
