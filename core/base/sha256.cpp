@@ -1,5 +1,12 @@
 #include "core/base/sha256.h"
 
+#include "core/base/portable_sha256.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <bit>
 
@@ -55,6 +62,98 @@ void compress(std::array<std::uint32_t, 8>& state, const char* block)
         state[i] += mixed[i];
 }
 
+#if defined(__x86_64__)
+
+/// The same with the processor's SHA instructions, several times as fast. They keep the state as ABEF and CDGH.
+__attribute__((target("sha,sse4.1"))) void compressBySha(std::array<std::uint32_t, 8>& state,
+                                                         const char* block)
+{
+    const auto load = [](const void* from) __attribute__((target("sha,sse4.1")))
+    {
+        return _mm_loadu_si128(static_cast<const __m128i*>(from));
+    };
+    const __m128i dcba = _mm_shuffle_epi32(load(state.data()), 0xb1);
+    const __m128i hgfe = _mm_shuffle_epi32(load(state.data() + 4), 0x1b);
+    const __m128i before0 = _mm_alignr_epi8(dcba, hgfe, 8);
+    const __m128i before1 = _mm_blend_epi16(hgfe, dcba, 0xf0);
+    __m128i abef = before0;
+    __m128i cdgh = before1;
+    const __m128i bigEndian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i w[4]; // the last 16 words
+    for (std::size_t i = 0; i < 16; ++i) {
+        __m128i& next = w[i % 4];
+        if (i < 4) {
+            next = _mm_shuffle_epi8(load(block + 16 * i), bigEndian);
+        } else {
+            const __m128i previous = w[(i + 3) % 4];
+            next = _mm_add_epi32(_mm_sha256msg1_epu32(next, w[(i + 1) % 4]),
+                                 _mm_alignr_epi8(previous, w[(i + 2) % 4], 4));
+            next = _mm_sha256msg2_epu32(next, previous);
+        }
+        const __m128i sum = _mm_add_epi32(next, load(kRound.data() + 4 * i));
+        cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+        abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+    }
+    const __m128i feba = _mm_shuffle_epi32(_mm_add_epi32(abef, before0), 0x1b);
+    const __m128i dchg = _mm_shuffle_epi32(_mm_add_epi32(cdgh, before1), 0xb1);
+    const auto store = [](void* to, __m128i value) __attribute__((target("sha,sse4.1")))
+    {
+        _mm_storeu_si128(static_cast<__m128i*>(to), value);
+    };
+    store(state.data(), _mm_blend_epi16(feba, dchg, 0xf0));
+    store(state.data() + 4, _mm_alignr_epi8(dchg, feba, 8));
+}
+
+bool hasShaInstructions()
+{
+    constexpr unsigned kSha = 1U << 29;   // leaf 7, EBX
+    constexpr unsigned kSse41 = 1U << 19; // leaf 1, ECX
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSse41) == 0)
+        return false;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0;
+}
+
+#endif
+
+/// Mixes one block into the state.
+using Compress = void (*)(std::array<std::uint32_t, 8>& state, const char* block);
+
+Compress fastest()
+{
+#if defined(__x86_64__)
+    static const Compress chosen = hasShaInstructions() ? compressBySha : compress;
+    return chosen;
+#else
+    return compress;
+#endif
+}
+
+/// What follows the whole blocks: the remaining bytes, a one bit, zeros, and the length in bits in the last eight bytes
+/// of a block.
+std::string paddedTail(std::string_view rest, std::uint64_t bytes, std::size_t blockBytes)
+{
+    std::string tail(rest);
+    tail.push_back('\x80');
+    tail.resize((tail.size() + 8 + blockBytes - 1) / blockBytes * blockBytes, '\0');
+    const std::uint64_t bits = bytes * 8;
+    for (std::size_t i = 0; i < 8; ++i)
+        tail[tail.size() - 1 - i] = static_cast<char>(bits >> (8 * i));
+    return tail;
+}
+
+std::string hexOf(const std::array<std::uint32_t, 8>& state)
+{
+    std::string hex;
+    for (const std::uint32_t word : state)
+        for (int shift = 28; shift >= 0; shift -= 4)
+            hex.push_back("0123456789abcdef"[word >> shift & 15]);
+    return hex;
+}
+
 } // namespace
 
 Sha256::Sha256() : state_(kInitial) {}
@@ -68,32 +167,20 @@ void Sha256::add(std::string_view bytes)
         bytes.remove_prefix(missing);
         if (pending_.size() < kBlock)
             return;
-        compress(state_, pending_.data());
+        fastest()(state_, pending_.data());
         pending_.clear();
     }
     for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock))
-        compress(state_, bytes.data());
+        fastest()(state_, bytes.data());
     pending_ = bytes;
 }
 
 std::string Sha256::digest()
 {
-    // Padding: the remaining bytes, a one bit, zeros, and the length in bits in the last eight bytes of a
-    // block.
-    std::string tail = pending_;
-    tail.push_back('\x80');
-    tail.resize((tail.size() + 8 + kBlock - 1) / kBlock * kBlock, '\0');
-    const std::uint64_t bits = bytes_ * 8;
-    for (std::size_t i = 0; i < 8; ++i)
-        tail[tail.size() - 1 - i] = static_cast<char>(bits >> (8 * i));
+    const std::string tail = paddedTail(pending_, bytes_, kBlock);
     for (std::size_t block = 0; block < tail.size(); block += kBlock)
-        compress(state_, tail.data() + block);
-
-    std::string hex;
-    for (const std::uint32_t word : state_)
-        for (int shift = 28; shift >= 0; shift -= 4)
-            hex.push_back("0123456789abcdef"[word >> shift & 15]);
-    return hex;
+        fastest()(state_, tail.data() + block);
+    return hexOf(state_);
 }
 
 std::string sha256(std::string_view bytes)
@@ -101,6 +188,18 @@ std::string sha256(std::string_view bytes)
     Sha256 sum;
     sum.add(bytes);
     return sum.digest();
+}
+
+std::string portableSha256(std::string_view bytes)
+{
+    constexpr std::size_t kBlock = 64;
+    std::array<std::uint32_t, 8> state = kInitial;
+    const std::size_t whole = bytes.size() / kBlock * kBlock;
+    const std::string all =
+        std::string(bytes.substr(0, whole)) + paddedTail(bytes.substr(whole), bytes.size(), kBlock);
+    for (std::size_t block = 0; block < all.size(); block += kBlock)
+        compress(state, all.data() + block);
+    return hexOf(state);
 }
 
 } // namespace tilescope

@@ -1,6 +1,11 @@
 #include "core/base/sha256.h"
 
+#include "core/base/portable_sha256.h"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
 
 namespace tilescope {
 
@@ -28,6 +33,24 @@ TEST(Sha256, PadsAroundTheEndOfABlock)
               "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c");
     EXPECT_EQ(sha256(std::string(65, '\xff')),
               "855c9a28fff2bbbd71327165554a00c6fdd44d5d58c1f12b8fdff29b5d67f001");
+}
+
+// Whatever instructions the processor has, and however the bytes arrive.
+TEST(Sha256, IsTheSameByEveryMethod)
+{
+    std::mt19937 random(5);
+    for (int round = 0; round < 200; ++round) {
+        std::string bytes(random() % 1000, '\0');
+        for (char& byte : bytes)
+            byte = static_cast<char>(random());
+        Sha256 sum;
+        for (std::string_view left = bytes; !left.empty();) {
+            const std::size_t step = std::min<std::size_t>(1 + random() % 200, left.size());
+            sum.add(left.substr(0, step));
+            left.remove_prefix(step);
+        }
+        EXPECT_EQ(sum.digest(), portableSha256(bytes)) << bytes.size() << " bytes";
+    }
 }
 
 } // namespace tilescope
