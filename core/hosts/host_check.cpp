@@ -1,0 +1,228 @@
+#include "core/hosts/host_check.h"
+
+#include "core/base/number_text.h"
+#include "core/base/plural.h"
+#include "core/base/quantity.h"
+#include "core/base/version.h"
+#include "core/hosts/install.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <sstream>
+
+namespace tilescope::hosts {
+
+namespace {
+
+using machine::Finding;
+using Verdict = Finding::Verdict;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// The answers of a host: `key=value` lines; a key that occurs again adds a line to its value.
+using Answers = std::map<std::string, std::string, std::less<>>;
+
+/// \param text  untrusted: keys that nothing asked for have no effect, values are cut
+Answers answersIn(const std::string& text)
+{
+    constexpr std::size_t kMostValue = 400;
+    Answers answers;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t equals = line.find('=');
+        if (equals == std::string::npos || !line.starts_with("tilescope:"))
+            continue;
+        constexpr std::size_t kMark = 10; // a login script may print lines of its own
+        std::string& value = answers[line.substr(kMark, equals - kMark)];
+        if (value.size() < kMostValue)
+            value += (value.empty() ? "" : "\n") + line.substr(equals + 1, kMostValue);
+    }
+    return answers;
+}
+
+std::string valueOf(const Answers& answers, std::string_view key)
+{
+    const auto found = answers.find(key);
+    return found == answers.end() ? std::string() : found->second;
+}
+
+/// What the host is asked, in the environment that its set-up lines make.
+std::string questions()
+{
+    const std::string cache = kHostCache;
+    return "p() { printf 'tilescope:%s=%s\\n' \"$1\" \"$2\"; }; "
+           "p who \"$(id -un)@$(uname -n)\"; p system \"$(uname -s) $(uname -m)\"; "
+           "p glibc \"$(getconf GNU_LIBC_VERSION 2>/dev/null)\"; "
+           "for w in tar sha256sum mktemp mv; do command -v $w >/dev/null 2>&1 || p lacks $w; done; "
+           "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head "
+           "-n 16 | "
+           "while read -r l; do p gpu \"$l\"; done; "
+           "command -v sbatch >/dev/null 2>&1 && p slurm \"$(sbatch --version 2>/dev/null)\"; "
+           "if test -n \"$TILESCOPE_TORCH\"; then p torch_place \"$TILESCOPE_TORCH\"; "
+           "p torch \"$(sed -n \"s/^__version__ = '\\(.*\\)'/\\1/p\" \"$TILESCOPE_TORCH/version.py\" "
+           "2>/dev/null)\"; "
+           "else p torch_place \"the torch of $(command -v python3)\"; p torch \"$(python3 -I -c "
+           "'import importlib.metadata as m; print(m.version(\"torch\"))' 2>/dev/null)\"; fi; "
+           "f=" +
+           cache +
+           "; while ! test -d \"$f\"; do f=$(dirname \"$f\"); done; "
+           "p free \"$(df -Pk \"$f\" 2>/dev/null | tail -n 1)\"; test -w \"$f\" && p writable yes; "
+           "for d in " +
+           cache + "/[0-9]*; do test -d \"$d\" && p version \"${d##*/}\"; done; true";
+}
+
+Finding ofSystem(const Answers& answers)
+{
+    constexpr int kOldestMajor = 2;
+    constexpr int kOldestMinor = 34;
+    const std::string system = valueOf(answers, "system");
+    const std::string glibc = valueOf(answers, "glibc");
+    Finding finding{.topic = "system", .finding = system + (glibc.empty() ? "" : ", " + glibc), .remedy = {}};
+    int major = 0;
+    int minor = 0;
+    const bool hasVersion = std::sscanf(glibc.c_str(), "glibc %d.%d", &major, &minor) == 2;
+    if (system != "Linux x86_64") {
+        finding.verdict = Verdict::Missing;
+        finding.remedy = "Tilescope's programs need Linux on x86-64; use another host";
+    } else if (!hasVersion || major != kOldestMajor || minor < kOldestMinor) {
+        finding.verdict = Verdict::Missing;
+        finding.remedy = "Tilescope's programs need glibc 2.34 or newer: RHEL 9, Debian 12, Ubuntu 22.04";
+    } else if (const std::string lacks = valueOf(answers, "lacks"); !lacks.empty()) {
+        finding.verdict = Verdict::Missing;
+        finding.finding += ", without " + lacks.substr(0, lacks.find('\n'));
+        finding.remedy = "install tar and coreutils there";
+    }
+    return finding;
+}
+
+Finding ofGpus(const Answers& answers)
+{
+    const std::string gpus = valueOf(answers, "gpu");
+    if (gpus.empty())
+        return {.verdict = Verdict::Note,
+                .topic = "GPU",
+                .finding = "nvidia-smi lists none",
+                .remedy =
+                    "install NVIDIA's driver, or run with device: cpu; nodes of a cluster may have GPUs"};
+    std::string text = gpus;
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
+        text.replace(at, 1, "; ");
+    return {.topic = "GPU", .finding = text, .remedy = {}};
+}
+
+Finding ofScheduler(const Host& host, const Answers& answers)
+{
+    const std::string slurm = valueOf(answers, "slurm");
+    if (host.kind == HostKind::Slurm && slurm.empty())
+        return {.verdict = Verdict::Missing,
+                .topic = "scheduler",
+                .finding = "sbatch is not found",
+                .remedy = "add a set-up line that loads Slurm, or add the host with --kind ssh"};
+    if (host.kind == HostKind::Slurm)
+        return {.topic = "scheduler", .finding = slurm, .remedy = {}};
+    return {
+        .verdict = slurm.empty() ? Verdict::Ok : Verdict::Note,
+        .topic = "scheduler",
+        .finding = slurm.empty() ? "none: work starts at once" : slurm + " is there, but work starts at once",
+        .remedy = slurm.empty() ? "" : "add the host with --kind slurm if nothing may run on it directly"};
+}
+
+Finding ofTorch(const Answers& answers)
+{
+    const std::string torch = valueOf(answers, "torch");
+    const std::string place = valueOf(answers, "torch_place");
+    const bool suits = torch.starts_with("2.11");
+    return {.verdict = suits ? Verdict::Ok : Verdict::Missing,
+            .topic = "LibTorch",
+            .finding = torch.empty() ? "not found" : torch + ", " + place,
+            .remedy = suits
+                          ? ""
+                          : "install torch 2.11 there (pip install torch==2.11.0), or add a set-up line that "
+                            "activates its environment or sets TILESCOPE_TORCH; record and show need none"};
+}
+
+Finding ofSpace(const Answers& answers, const Bundle& bundle, bool isInstalled)
+{
+    std::istringstream fields(valueOf(answers, "free")); // device, blocks, used, available, …
+    std::string device;
+    std::int64_t blocks = 0;
+    std::int64_t used = 0;
+    std::int64_t available = -1;
+    fields >> device >> blocks >> used >> available;
+    Finding finding{.topic = "free space", .finding = "unknown", .remedy = {}};
+    if (fields && available >= 0 && available < (std::int64_t{1} << 50))
+        finding.finding = std::to_string(available / 1024) + " MiB in the cache folder";
+    const std::int64_t needed = (isInstalled ? 0 : bundle.size().count) + 64 * kMiB;
+    if (valueOf(answers, "writable") != "yes") {
+        finding.verdict = Verdict::Missing;
+        finding.finding = "the cache folder cannot be written";
+        finding.remedy = "make ~/.cache writable there, or add a set-up line that sets XDG_CACHE_HOME";
+    } else if (available >= 0 && available < needed / 1024) {
+        finding.verdict = Verdict::Missing;
+        finding.remedy = "make room: Tilescope needs " + std::to_string(needed / kMiB + 1) + " MiB there";
+    }
+    return finding;
+}
+
+Finding ofTilescope(const std::vector<std::string>& versions, const Bundle& bundle, bool isInstalled)
+{
+    if (isInstalled)
+        return {.topic = "Tilescope", .finding = version() + " of this build is there", .remedy = {}};
+    std::string others;
+    for (const std::string& each : versions)
+        others += (others.empty() ? "; also there: " : ", ") + each;
+    return {.verdict = Verdict::Note,
+            .topic = "Tilescope",
+            .finding = "this build is not there yet" + others,
+            .remedy = "the first command copies " + std::to_string(bundle.size().count / kMiB + 1) +
+                      " MiB into ~/.cache/tilescope"};
+}
+
+} // namespace
+
+void checkHost(SshLink& link, const Bundle& bundle,
+               const std::function<void(const machine::Finding&)>& onStep, std::stop_token stop)
+{
+    using Clock = std::chrono::steady_clock;
+    Answers answers;
+    double roundTripMs = 0;
+    try {
+        link.open(stop);
+        const auto began = Clock::now();
+        link.run("exit 0", {}, stop);
+        roundTripMs = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
+        const CommandOutcome outcome = link.run(link.withSetUp(questions()), {}, stop);
+        answers = answersIn(outcome.out);
+        if (valueOf(answers, "who").empty())
+            throw Error{.what = "its shell does not run a simple command; exit code " +
+                                std::to_string(outcome.code) + ", " +
+                                (outcome.err.empty() ? "no error" : outcome.err.substr(0, 200)),
+                        .where = link.host().name,
+                        .remedy = "check the set-up lines and its login scripts",
+                        .kind = ErrorKind::Environment};
+    } catch (const Error& error) {
+        onStep({.verdict = Verdict::Missing,
+                .topic = "connection",
+                .finding = error.what,
+                .remedy = error.remedy});
+        return;
+    }
+    onStep({.topic = "connection",
+            .finding = "as " + valueOf(answers, "who") + ", round trip " +
+                       std::to_string(int(roundTripMs + 0.5)) + " ms",
+            .remedy = {}});
+    std::vector<std::string> versions;
+    std::istringstream lines(valueOf(answers, "version"));
+    for (std::string each; std::getline(lines, each);)
+        versions.push_back(each);
+    const bool isInstalled = std::ranges::find(versions, bundle.folderName()) != versions.end();
+    onStep(ofSystem(answers));
+    onStep(ofGpus(answers));
+    onStep(ofScheduler(link.host(), answers));
+    onStep(ofTorch(answers));
+    onStep(ofSpace(answers, bundle, isInstalled));
+    onStep(ofTilescope(versions, bundle, isInstalled));
+}
+
+} // namespace tilescope::hosts

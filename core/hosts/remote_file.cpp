@@ -1,0 +1,287 @@
+#include "core/hosts/remote_file.h"
+
+#include "core/base/file_descriptor.h"
+#include "core/base/sha256.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+namespace tilescope::hosts {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kMostFile = std::int64_t{1} << 44; // 16 TiB
+constexpr std::size_t kDigestDigits = 64;
+
+/// The copy of a file in the cache, with the digests of its pieces.
+///
+/// The digests lie in a file of their own, which begins with size and time of the copy: what else changed the copy makes
+/// them worthless.
+class CachedCopy {
+public:
+    /// \throws Error  the folder cannot be written
+    CachedCopy(const fs::path& folder, const std::string& name)
+        : file_(folder / name), notes_(folder / ".pieces")
+    {
+        std::error_code error;
+        fs::create_directories(folder, error);
+        fs::permissions(folder, fs::perms::owner_all, error);
+        lock_ = FileDescriptor{open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+        if (!lock_)
+            fail("cannot be written");
+        // A second fetch of the same file waits, and then finds it.
+        while (flock(lock_.get(), LOCK_EX) != 0 && errno == EINTR) {
+        }
+        if (read(part(), partNotes()))
+            return;
+        if (!read(file_, notes_))
+            return;
+        fs::copy_file(file_, part(), fs::copy_options::overwrite_existing, error);
+        if (error)
+            digests.clear();
+    }
+
+    /// Opens the part for writing: after what read() found, or anew.
+    void begin()
+    {
+        if (digests.empty())
+            fs::remove(part());
+        fs::remove(partNotes()); // from now on they do not describe the part
+        descriptor_ = FileDescriptor{open(part().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+        if (!descriptor_)
+            fail("cannot be written");
+    }
+    void put(std::size_t number, std::string_view bytes)
+    {
+        const std::string digest = sha256(bytes);
+        std::int64_t at = std::int64_t(number) * kPieceBytes;
+        while (!bytes.empty()) {
+            const ssize_t count = pwrite(descriptor_.get(), bytes.data(), bytes.size(), at);
+            if (count < 0 && errno != EINTR)
+                fail("cannot be written");
+            bytes.remove_prefix(std::size_t(std::max<ssize_t>(count, 0)));
+            at += std::max<ssize_t>(count, 0);
+        }
+        digests.resize(std::max(digests.size(), number + 1));
+        digests[number] = digest;
+    }
+    /// Keeps what has arrived for the next attempt.
+    void keepPart() noexcept
+    {
+        try {
+            note(part(), partNotes());
+        } catch (...) { // the next attempt begins anew
+        }
+    }
+    /// The part becomes the copy.
+    void finish(std::int64_t size)
+    {
+        digests.resize(std::size_t((size + kPieceBytes - 1) / kPieceBytes));
+        if (ftruncate(descriptor_.get(), size) != 0)
+            fail("cannot be written");
+        std::error_code ignored;
+        fs::remove(notes_, ignored);
+        if (rename(part().c_str(), file_.c_str()) != 0)
+            fail("cannot be written");
+        note(file_, notes_);
+    }
+
+    const fs::path& file() const { return file_; }
+
+    std::vector<std::string> digests;
+
+private:
+    fs::path part() const { return file_.parent_path() / ".part"; }
+    fs::path partNotes() const { return file_.parent_path() / ".part-pieces"; }
+
+    [[noreturn]] void fail(const char* what) const
+    {
+        throw Error{.what = std::string(what) + " (" + std::strerror(errno) + ")",
+                    .where = file_.string(),
+                    .remedy = "check the space and the permissions of the cache, or set XDG_CACHE_HOME",
+                    .kind = ErrorKind::Failure};
+    }
+    static std::string stampOf(const fs::path& file)
+    {
+        struct stat facts {};
+        if (stat(file.c_str(), &facts) != 0)
+            return {};
+        return std::to_string(facts.st_size) + ' ' + std::to_string(facts.st_mtim.tv_sec) + '.' +
+               std::to_string(facts.st_mtim.tv_nsec);
+    }
+    bool read(const fs::path& of, const fs::path& notes)
+    {
+        digests.clear();
+        std::ifstream stream(notes);
+        std::string line;
+        const std::string stamp = stampOf(of);
+        if (stamp.empty() || !std::getline(stream, line) || line != stamp)
+            return false;
+        while (std::getline(stream, line))
+            digests.push_back(line.size() == kDigestDigits ? line : "");
+        return true;
+    }
+    void note(const fs::path& of, const fs::path& notes) const
+    {
+        std::ofstream stream(notes);
+        stream << stampOf(of) << '\n';
+        for (const std::string& digest : digests)
+            stream << digest << '\n';
+    }
+
+    fs::path file_;
+    fs::path notes_;
+    FileDescriptor lock_;
+    FileDescriptor descriptor_;
+};
+
+[[noreturn]] void throwDamaged(const RemoteHost& host)
+{
+    throw Error{.what = "what it sends is damaged",
+                .where = host.host().name,
+                .remedy = "try again",
+                .kind = ErrorKind::Environment};
+}
+
+/// One fetch over one connection.
+class Fetch {
+public:
+    Fetch(RemoteHost& host, CachedCopy& copy, const FetchWatch& watch)
+        : host_(host), copy_(copy), watch_(watch)
+    {
+    }
+
+    /// \param source  the members of the request that name the file
+    void carryOut(Json source, const std::stop_token& stop)
+    {
+        source["op"] = "fetch";
+        source["known"] = copy_.digests;
+        const auto answer = host_.begin(source.dump(-1, ' ', false, Json::error_handler_t::replace));
+        next_ = 0;
+        size_ = -1; // an earlier connection may have sent a part of another state
+        for (;;) {
+            const auto frame = answer->next(stop);
+            if (!frame)
+                throw Stopped{};
+            if (frame->type != FrameType::Message) {
+                takePiece(*frame);
+                continue;
+            }
+            const Json message = Json::parse(frame->body, nullptr, false);
+            if (message.contains("size") && message["size"].is_number_integer() && size_ < 0) {
+                size_ = message["size"].get<std::int64_t>();
+                if (size_ < 0 || size_ > kMostFile)
+                    throwDamaged(host_);
+            } else if (message.contains("end")) {
+                return end(message);
+            }
+        }
+    }
+    std::int64_t size() const { return size_; }
+    std::int64_t received() const { return received_; }
+
+private:
+    void takePiece(const Frame& frame)
+    {
+        constexpr std::size_t kNumber = 8;
+        const std::int64_t left = size_ - std::int64_t(next_) * kPieceBytes;
+        const std::int64_t length = std::min(left, kPieceBytes);
+        const bool isNext =
+            size_ >= 0 && length > 0 && frame.body.size() >= kNumber && fromBigEndian(frame.body) == next_;
+        if (!isNext)
+            throwDamaged(host_);
+        received_ += std::int64_t(frame.body.size());
+        if (frame.type == FrameType::Piece && std::int64_t(frame.body.size() - kNumber) == length)
+            copy_.put(next_, std::string_view(frame.body).substr(kNumber));
+        else if (frame.type != FrameType::Same || next_ >= copy_.digests.size() ||
+                 copy_.digests[next_].empty())
+            throwDamaged(host_);
+        ++next_;
+        if (watch_)
+            watch_(
+                {Bytes{std::min(std::int64_t(next_) * kPieceBytes, size_)}, Bytes{size_}, Bytes{received_}});
+    }
+    void end(const Json& message) const
+    {
+        Sha256 all;
+        for (std::size_t i = 0; i < next_; ++i)
+            all.add(copy_.digests[i]);
+        const bool isWhole = std::int64_t(next_) * kPieceBytes >= size_ && size_ >= 0;
+        if (!isWhole || message.value("digest", "") != all.digest())
+            throwDamaged(host_);
+    }
+
+    RemoteHost& host_;
+    CachedCopy& copy_;
+    const FetchWatch& watch_;
+    std::size_t next_ = 0;
+    std::int64_t size_ = -1;
+    std::int64_t received_ = 0;
+};
+
+} // namespace
+
+std::optional<RemotePath> remotePathOf(std::string_view text)
+{
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon + 1 == text.size() || !isHostName(text.substr(0, colon)))
+        return {};
+    std::error_code ignored;
+    if (fs::exists(text, ignored))
+        return {};
+    return RemotePath{std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+namespace {
+
+FetchedFile fetch(RemoteHost& host, const Json& source, const fs::path& folder, const std::string& name,
+                  const FetchWatch& watch, const std::stop_token& stop)
+{
+    constexpr std::size_t kDigits = 16;
+    CachedCopy copy(folder / sha256(host.host().address + '\n' + source.dump()).substr(0, kDigits), name);
+    copy.begin();
+    Fetch fetching(host, copy, watch);
+    try {
+        constexpr int kAttempts = 8;
+        host.persistently([&] { fetching.carryOut(source, stop); }, stop, kAttempts);
+    } catch (...) {
+        copy.keepPart();
+        throw;
+    }
+    copy.finish(fetching.size());
+    return {.file = copy.file(), .size = Bytes{fetching.size()}, .received = Bytes{fetching.received()}};
+}
+
+} // namespace
+
+FetchedFile fetchFile(RemoteHost& host, const std::string& path, const fs::path& folder,
+                      const FetchWatch& watch, std::stop_token stop)
+{
+    quotedForHost(path); // refuses control characters
+    std::string name = fs::path(path).filename();
+    if (name.empty() || name.starts_with('.'))
+        name = "file" + name;
+    return fetch(host, Json{{"path", path}}, folder, name, watch, stop);
+}
+
+FetchedFile fetchResult(RemoteHost& host, const std::string& job, const fs::path& folder,
+                        const FetchWatch& watch, std::stop_token stop)
+{
+    return fetch(host, Json{{"job", job}}, folder, "result.tscope", watch, stop);
+}
+
+} // namespace tilescope::hosts

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/base/units.h"
+#include "core/hosts/remote_host.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace tilescope::hosts {
+
+/// A file on a host, as a user names it: `gpubox:runs/a.tscope`.
+struct RemotePath {
+    std::string host;
+    std::string path; ///< there; relative to the home folder
+};
+
+/// HOST:PATH, where HOST has the form of a host's name and no local file has the whole text as its name. Whether there
+/// is such a host is not asked.
+std::optional<RemotePath> remotePathOf(std::string_view text);
+
+struct FetchProgress {
+    Bytes done;     ///< of the file, compared or fetched
+    Bytes of;       ///< size of the file
+    Bytes received; ///< that crossed the network
+};
+using FetchWatch = std::function<void(const FetchProgress&)>;
+
+struct FetchedFile {
+    std::filesystem::path file; ///< in the user's cache, named as there; treat it as read-only
+    Bytes size;
+    Bytes received; ///< that crossed the network
+};
+
+/// Fetches a file of a host into the user's cache: only pieces of 1 MiB that differ from those of an earlier fetch. A
+/// recording that is written meanwhile arrives as of one moment. An interrupted fetch goes on where it was.
+/// \param folder  below which copies are kept: userCacheDirectory() / "remote"
+/// \throws Error, Stopped
+FetchedFile fetchFile(RemoteHost& host, const std::string& path, const std::filesystem::path& folder,
+                      const FetchWatch& watch = {}, std::stop_token stop = {});
+
+/// Fetches the recording that work there made.
+/// \param job  its id
+FetchedFile fetchResult(RemoteHost& host, const std::string& job, const std::filesystem::path& folder,
+                        const FetchWatch& watch = {}, std::stop_token stop = {});
+
+} // namespace tilescope::hosts

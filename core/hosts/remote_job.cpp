@@ -1,0 +1,160 @@
+#include "core/hosts/remote_job.h"
+
+#include "core/hosts/json_fields.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <utility>
+
+namespace tilescope::hosts {
+
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMostField = 1000;
+
+const char* wordOf(JobRequest::Kind kind)
+{
+    switch (kind) {
+    case JobRequest::Kind::Sweep:
+        return "sweep";
+    case JobRequest::Kind::Record:
+        return "record";
+    case JobRequest::Kind::Command:
+        break;
+    }
+    return "command";
+}
+
+std::string newId()
+{
+    std::random_device random;
+    std::string id;
+    for (int i = 0; i < 32; ++i)
+        id += "0123456789abcdef"[random() % 16];
+    return id;
+}
+
+JobEnd endIn(const Json& message)
+{
+    constexpr int kMostCode = 255;
+    constexpr int kMostSignal = 64;
+    JobEnd end{.code = int(std::clamp<std::int64_t>(numberIn(message, "code"), 0, kMostCode)),
+               .signal = int(std::clamp<std::int64_t>(numberIn(message, "signal"), 0, kMostSignal)),
+               .hasResult = flagIn(message, "result"),
+               .failure = textIn(message, "failure", kMostField)};
+    if (flagIn(message, "died"))
+        end.failure = "the work ended without a result: the machine was stopped, or the work was killed";
+    return end;
+}
+
+} // namespace
+
+int JobEnd::exitCode() const
+{
+    constexpr int kFailure = 3;
+    constexpr int kSignalled = 128;
+    return !failure.empty() ? kFailure : signal != 0 ? kSignalled + signal : code;
+}
+
+RemoteJob RemoteJob::start(RemoteHost& host, const JobRequest& request, std::stop_token stop)
+{
+    using namespace std::chrono;
+    RemoteJob job(host, newId());
+    const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+    Json message{{"op", "start"},
+                 {"id", job.id_},
+                 {"kind", wordOf(request.kind)},
+                 {"arguments", request.arguments},
+                 {"cwd", request.cwd},
+                 {"points", request.points},
+                 {"label", request.label},
+                 {"output", request.output},
+                 {"started", now}};
+    if (host.host().kind == HostKind::Slurm)
+        message["sbatch"] = host.host().sbatch;
+    const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() > kMostBody)
+        throw Error{.what = "the sweep has too many points for one request",
+                    .where = host.host().name,
+                    .remedy = "run it in parts with --shard"};
+    host.ask(text, std::move(stop));
+    return job;
+}
+
+void RemoteJob::interrupt(const std::stop_token& stop)
+{
+    const auto answer = host_->begin(Json{{"op", "signal"}, {"id", id_}, {"signal", "INT"}}.dump());
+    answer->next(stop);
+}
+
+void RemoteJob::advance(const Frame& frame, const JobOutput& output)
+{
+    const bool isOut = frame.type == FrameType::Output;
+    if (!isOut && frame.type != FrameType::Errors)
+        return;
+    // The offset moves first: a byte that the sink has seen is not asked for again.
+    (isOut ? out_ : errors_) += std::int64_t(frame.body.size());
+    const auto& sink = isOut ? output.out : output.errors;
+    if (sink)
+        sink(frame.body);
+}
+
+JobEnd RemoteJob::follow(const JobOutput& output, std::stop_token cancel, std::stop_token leave)
+{
+    bool isCancelled = false;
+    bool isLeaving = false;
+    std::optional<JobEnd> end;
+    const auto once = [&] {
+        const auto answer =
+            host_->begin(Json{{"op", "follow"}, {"id", id_}, {"out", out_}, {"err", errors_}}.dump());
+        while (!end) {
+            const auto frame = answer->next(isLeaving ? std::stop_token() : isCancelled ? leave : cancel);
+            if (!frame) {
+                // A request that cannot be sent is sent again after the next connection.
+                interrupt(isCancelled ? std::stop_token() : leave);
+                (isCancelled ? isLeaving : isCancelled) = true;
+                continue;
+            }
+            if (frame->type != FrameType::Message) {
+                advance(*frame, output);
+                continue;
+            }
+            const Json message = Json::parse(frame->body, nullptr, false);
+            if (message.contains("end"))
+                end = endIn(message);
+            else if (message.contains("queue") && output.queue)
+                output.queue(textIn(message, "number", kMostField), textIn(message, "queue", kMostField));
+        }
+    };
+    host_->persistently(once, leave);
+    return *std::move(end);
+}
+
+void RemoteJob::remove(std::stop_token stop)
+{
+    host_->ask(Json{{"op", "remove"}, {"id", id_}}.dump(), std::move(stop));
+}
+
+std::vector<JobEntry> RemoteJob::list(RemoteHost& host, std::stop_token stop)
+{
+    const Json message = Json::parse(host.ask(Json{{"op", "jobs"}}.dump(), std::move(stop)), nullptr, false);
+    std::vector<JobEntry> entries;
+    if (!message.contains("jobs") || !message["jobs"].is_array())
+        return entries;
+    for (const Json& job : message["jobs"])
+        if (job.is_object())
+            entries.push_back({.id = textIn(job, "id", kMostField),
+                               .kind = textIn(job, "kind", kMostField),
+                               .label = textIn(job, "label", kMostField),
+                               .output = textIn(job, "output", kMostField),
+                               .startedUnixNs = numberIn(job, "started"),
+                               .state = textIn(job, "state", kMostField)});
+    std::ranges::sort(entries, {}, &JobEntry::startedUnixNs);
+    return entries;
+}
+
+} // namespace tilescope::hosts

@@ -1,0 +1,446 @@
+#include "core/hosts/server.h"
+
+#include "core/base/current_error.h"
+#include "core/base/environment_variable.h"
+#include "core/base/file_descriptor.h"
+#include "core/base/paths.h"
+#include "core/base/sha256.h"
+#include "core/base/spawn_settings.h"
+#include "core/base/spawn_words.h"
+#include "core/base/temporary_path.h"
+#include "core/base/version.h"
+#include "core/hosts/job_folder.h"
+#include "core/hosts/json_fields.h"
+#include "core/hosts/slurm.h"
+#include "core/hosts/wire.h"
+#include "core/store/file/writer_lock.h"
+#include "core/store/maintenance/maintenance.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tilescope::hosts {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+/// The client went away.
+struct Gone {};
+
+/// A path there: relative to the home folder, and so is `~/`.
+fs::path placeOf(std::string path)
+{
+    const fs::path home = environmentVariable("HOME");
+    if (path.starts_with("~/"))
+        path.erase(0, 2);
+    return fs::path(path).is_absolute() ? fs::path(path) : home / path;
+}
+
+class Server {
+public:
+    Server(int input, int output, const CopyGrowing& copyGrowing)
+        : input_(input), output_(output), copyGrowing_(copyGrowing)
+    {
+    }
+
+    void answer(const Json& request);
+    void send(FrameType type, std::string_view body) const;
+    void send(const Json& message) const
+    {
+        send(FrameType::Message, message.dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+
+private:
+    void fetch(const Json& request) const;
+    void sendPieces(const fs::path& file, const Json& request) const;
+    void start(const Json& request) const;
+    void follow(const Json& request) const;
+    void signal(const Json& request) const;
+    void listJobs() const;
+    void remove(const Json& request) const;
+    /// Sends what a file gained; the new offset.
+    std::int64_t sendNew(const fs::path& file, std::int64_t from, FrameType type) const;
+
+    int input_;
+    int output_;
+    const CopyGrowing& copyGrowing_;
+};
+
+void Server::send(FrameType type, std::string_view body) const
+{
+    const std::string bytes = framed(type, body);
+    for (std::string_view left = bytes; !left.empty();) {
+        const ssize_t count = write(output_, left.data(), left.size());
+        if (count < 0 && errno != EINTR)
+            throw Gone{};
+        left.remove_prefix(std::size_t(std::max<ssize_t>(count, 0)));
+    }
+}
+
+void Server::answer(const Json& request)
+{
+    const std::string op = textIn(request, "op");
+    if (op == "hello")
+        send({{"end", true}, {"version", version()}, {"program", executablePath().string()}});
+    else if (op == "fetch")
+        fetch(request);
+    else if (op == "start")
+        start(request);
+    else if (op == "follow")
+        follow(request);
+    else if (op == "signal")
+        signal(request);
+    else if (op == "jobs")
+        listJobs();
+    else if (op == "remove")
+        remove(request);
+    else
+        throw Error{.what = "unknown request", .where = op};
+}
+
+bool isRecording(const fs::path& file)
+{
+    std::array<char, 16> head{};
+    const FileDescriptor descriptor{open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    return read(descriptor.get(), head.data(), head.size()) == ssize_t(head.size()) &&
+           std::string_view(head.data()) == "SQLite format 3";
+}
+
+/// Whether the file alone is not all: SQLite keeps recent changes beside it.
+bool hasLog(const fs::path& file)
+{
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(file.string() + "-wal", error);
+    return !error && size > 0;
+}
+
+void Server::fetch(const Json& request) const
+{
+    const std::string named = textIn(request, "path");
+    const fs::path file = textIn(request, "job").empty()
+                              ? placeOf(named)
+                              : JobFolder::of(textIn(request, "job")).file(kResultFile);
+    std::error_code error;
+    const fs::file_status status = fs::status(file, error);
+    std::optional<TemporaryPath> copy;
+    const auto makeCopy = [&] {
+        const fs::path folder = userCacheDirectory() / "snapshots";
+        fs::create_directories(folder);
+        fs::permissions(folder, fs::perms::owner_all);
+        copy.emplace(folder / file.filename(), TemporaryPath::Kind::Folder);
+        return copy->path() / "copy.tscope";
+    };
+    if (fs::is_regular_file(status)) {
+        if (!isRecording(file) || (!hasLog(file) && !store::WriterLock::isHeld(file)))
+            return sendPieces(file, request);
+        const fs::path whole = makeCopy();
+        store::snapshot(file, whole);
+        return sendPieces(whole, request);
+    }
+    if (copyGrowing_)
+        if (const fs::path whole = makeCopy(); copyGrowing_(file, whole))
+            return sendPieces(whole, request);
+    const bool isMissing = status.type() == fs::file_type::not_found;
+    throw Error{.what = isMissing                  ? "no such file there"
+                        : fs::is_directory(status) ? "is a folder there"
+                        : error                    ? "cannot be opened there (" + error.message() + ")"
+                                                   : "is not a regular file there",
+                .where = named,
+                .remedy = "name a file; paths are relative to your home folder there"};
+}
+
+void Server::sendPieces(const fs::path& file, const Json& request) const
+{
+    const FileDescriptor descriptor{open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct stat before {};
+    if (!descriptor || fstat(descriptor.get(), &before) != 0)
+        throw Error{.what = std::string("cannot be opened there (") + std::strerror(errno) + ")",
+                    .where = textIn(request, "path"),
+                    .remedy = "check its permissions"};
+    posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    send({{"size", before.st_size}});
+    static const Json none = Json::array();
+    const Json& known = request.contains("known") && request["known"].is_array() ? request["known"] : none;
+    std::string piece(std::size_t(kPieceBytes), '\0');
+    Sha256 all;
+    for (std::int64_t number = 0; number * kPieceBytes < before.st_size; ++number) {
+        const std::size_t length =
+            std::size_t(std::min<std::int64_t>(kPieceBytes, before.st_size - number * kPieceBytes));
+        std::size_t filled = 0;
+        while (filled < length) {
+            const ssize_t count = pread(descriptor.get(), piece.data() + filled, length - filled,
+                                        number * kPieceBytes + std::int64_t(filled));
+            if (count == 0 || (count < 0 && errno != EINTR))
+                throw Error{.what = "changes there while it is read",
+                            .where = textIn(request, "path"),
+                            .remedy = "try again",
+                            .kind = ErrorKind::Failure};
+            filled += std::size_t(std::max<ssize_t>(count, 0));
+        }
+        const std::string_view bytes(piece.data(), length);
+        const std::string digest = sha256(bytes);
+        all.add(digest);
+        if (std::size_t(number) < known.size() && known[std::size_t(number)] == digest)
+            send(FrameType::Same, bigEndian(std::uint64_t(number)));
+        else
+            send(FrameType::Piece, bigEndian(std::uint64_t(number)) + piece.substr(0, length));
+    }
+    struct stat after {};
+    if (fstat(descriptor.get(), &after) != 0 || after.st_size != before.st_size ||
+        after.st_mtim.tv_sec != before.st_mtim.tv_sec || after.st_mtim.tv_nsec != before.st_mtim.tv_nsec)
+        throw Error{.what = "changed there while it was read",
+                    .where = textIn(request, "path"),
+                    .remedy = "try again",
+                    .kind = ErrorKind::Failure};
+    send({{"end", true}, {"digest", all.digest()}});
+}
+
+/// Starts the runner of a job in a session of its own, and waits until the work has begun.
+void startRunner(const JobFolder& folder)
+{
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw Error{.what = std::string("no pipe could be made there (") + std::strerror(errno) + ")",
+                    .kind = ErrorKind::Failure};
+    const FileDescriptor reading(ends[0]);
+    FileDescriptor writing(ends[1]);
+    SpawnSettings settings;
+    posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&settings.actions, writing.get(), STDOUT_FILENO);
+    // The runner's own errors belong to the job: the client's connection may end at any time.
+    posix_spawn_file_actions_addopen(&settings.actions, STDERR_FILENO, folder.file("err").c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    std::vector<std::string> words{executablePath().string(), "serve", "--job", folder.path().string()};
+    std::vector<std::string> variables = environmentWith({});
+    pid_t pid = -1;
+    const int failure = posix_spawn(&pid, words.front().c_str(), &settings.actions, &settings.attributes,
+                                    pointersTo(words).data(), pointersTo(variables).data());
+    if (failure != 0)
+        throw Error{.what = std::string("the work cannot be started there (") + std::strerror(failure) + ")",
+                    .where = words.front(),
+                    .kind = ErrorKind::Failure};
+    writing.reset();
+    std::array<char, 16> line{};
+    while (read(reading.get(), line.data(), line.size()) < 0 && errno == EINTR) {
+    }
+}
+
+void Server::start(const Json& request) const
+{
+    const JobFolder folder = JobFolder::of(textIn(request, "id"));
+    // A request that is repeated, because its answer was lost, starts nothing again.
+    if (!folder.exists()) {
+        Json job = request;
+        if (const std::string cwd = textIn(request, "cwd");
+            !cwd.empty() || textIn(request, "kind") == "record") {
+            const fs::path place = placeOf(cwd);
+            std::error_code error;
+            if (!fs::is_directory(place, error))
+                throw Error{.what = "no such folder there", .where = cwd, .remedy = "name one with --cwd"};
+            job["cwd"] = place.string();
+        }
+        if (!job.contains("arguments") || !job["arguments"].is_array())
+            throw Error{.what = "the request has no arguments", .where = "start"};
+        fs::create_directories(jobsFolder());
+        fs::permissions(jobsFolder(), fs::perms::owner_all);
+        fs::create_directory(folder.path());
+        fs::permissions(folder.path(), fs::perms::owner_all);
+        if (const std::string points = textIn(request, "points"); !points.empty())
+            folder.write(kPointsFile, points);
+        job.erase("points");
+        folder.write(kJobFile, job.dump());
+        startRunner(folder);
+    } else if (!folder.isRunning() && !folder.status() && !folder.group()) {
+        startRunner(folder); // the machine was stopped in between
+    }
+    send({{"end", true}});
+}
+
+std::int64_t Server::sendNew(const fs::path& file, std::int64_t from, FrameType type) const
+{
+    const FileDescriptor descriptor{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+    std::array<char, 65536> bytes;
+    for (;;) {
+        const ssize_t count = pread(descriptor.get(), bytes.data(), bytes.size(), from);
+        if (count <= 0)
+            return from;
+        send(type, std::string_view(bytes.data(), std::size_t(count)));
+        from += count;
+    }
+}
+
+/// What Slurm says about a job that has not begun. Asks at most every ten seconds.
+class QueueWatch {
+public:
+    explicit QueueWatch(const JobFolder& folder) : folder_(folder) {}
+
+    bool hasChanged()
+    {
+        using Clock = std::chrono::steady_clock;
+        constexpr std::chrono::seconds kBetween{10};
+        if (number_.empty())
+            number_ = slurmNumber(folder_);
+        if (number_.empty() || Clock::now() < due_)
+            return false;
+        due_ = Clock::now() + kBetween;
+        const std::string before = std::exchange(state_, slurmState(number_));
+        return state_ != before;
+    }
+    const std::string& state() const { return state_; }
+    const std::string& number() const { return number_; }
+
+private:
+    const JobFolder& folder_;
+    std::string number_;
+    std::string state_;
+    std::chrono::steady_clock::time_point due_;
+};
+
+void Server::follow(const Json& request) const
+{
+    const JobFolder folder = JobFolder::of(textIn(request, "id"));
+    if (!folder.exists())
+        throw Error{.what = "no such work there",
+                    .where = folder.path().filename().string(),
+                    .remedy = "tilescope hosts jobs HOST lists it"};
+    std::int64_t out = std::max<std::int64_t>(numberIn(request, "out"), 0);
+    std::int64_t err = std::max<std::int64_t>(numberIn(request, "err"), 0);
+    QueueWatch queue(folder);
+    const FileDescriptor changes{inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+    inotify_add_watch(changes.get(), folder.path().c_str(), IN_MODIFY | IN_MOVED_TO);
+    for (;;) {
+        // In this order: what was written before the end is sent before it.
+        const bool isRunning = folder.isRunning();
+        const std::optional<std::string> status = folder.status();
+        out = sendNew(folder.file("out"), out, FrameType::Output);
+        err = sendNew(folder.file("err"), err, FrameType::Errors);
+        if (status) {
+            Json end = Json::parse(*status, nullptr, false);
+            end["end"] = true;
+            std::error_code error;
+            end["result"] = fs::exists(folder.file(kResultFile), error);
+            return send(end);
+        }
+        if (!isRunning && !folder.status())
+            return send({{"end", true}, {"died", true}});
+        if (out == 0 && queue.hasChanged())
+            send({{"queue", queue.state()}, {"number", queue.number()}});
+        std::array<pollfd, 2> watched{{{input_, POLLIN, 0}, {changes.get(), POLLIN, 0}}};
+        constexpr int kLookAnywayMs = 1000; // network filesystems report no changes of other machines
+        poll(watched.data(), watched.size(), kLookAnywayMs);
+        if (watched[0].revents != 0)
+            throw Gone{}; // the client sends nothing while it follows
+        std::array<char, 4096> ignored;
+        while (read(changes.get(), ignored.data(), ignored.size()) > 0) {
+        }
+    }
+}
+
+void Server::signal(const Json& request) const
+{
+    const JobFolder folder = JobFolder::of(textIn(request, "id"));
+    const auto group = folder.group();
+    if (const std::string number = slurmNumber(folder); !number.empty()) {
+        cancelSlurmJob(number);
+        send({{"end", true}});
+        return;
+    }
+    // The runner has not yet collected the process, so its number is still its own.
+    if (group && folder.isRunning() && *group > 1)
+        kill(-*group, textIn(request, "signal") == "KILL" ? SIGKILL : SIGINT);
+    send({{"end", true}});
+}
+
+void Server::listJobs() const
+{
+    Json jobs = Json::array();
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(jobsFolder(), none)) {
+        const JobFolder folder(entry.path());
+        Json job = Json::parse(textOfFile(folder.file(kJobFile)), nullptr, false);
+        if (!job.is_object())
+            continue;
+        const auto status = folder.status();
+        jobs.push_back({{"id", entry.path().filename().string()},
+                        {"kind", textIn(job, "kind")},
+                        {"label", textIn(job, "label")},
+                        {"output", textIn(job, "output")},
+                        {"started", numberIn(job, "started")},
+                        {"state", status               ? "ended"
+                                  : folder.isRunning() ? "running"
+                                                       : "died"}});
+    }
+    send({{"end", true}, {"jobs", jobs}});
+}
+
+void Server::remove(const Json& request) const
+{
+    const JobFolder folder = JobFolder::of(textIn(request, "id"));
+    if (folder.isRunning() && !folder.status())
+        throw Error{.what = "is running there",
+                    .where = folder.path().filename().string(),
+                    .remedy = "cancel it first"};
+    std::error_code error;
+    fs::remove_all(folder.path(), error);
+    send({{"end", true}});
+}
+
+void sendRefusal(const Server& server, const Error& error)
+{
+    const char* kind = error.kind == ErrorKind::Usage         ? "usage"
+                       : error.kind == ErrorKind::Environment ? "environment"
+                                                              : "failure";
+    server.send({{"error",
+                  {{"what", error.what}, {"where", error.where}, {"remedy", error.remedy}, {"kind", kind}}}});
+}
+
+} // namespace
+
+int serve(int input, int output, const CopyGrowing& copyGrowing)
+{
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);
+    Server server(input, output, copyGrowing);
+    FrameReader reader(false);
+    try {
+        [[maybe_unused]] const ssize_t greeted = write(output, kGreeting.data(), kGreeting.size());
+        std::array<char, 65536> bytes;
+        for (;;) {
+            const ssize_t count = read(input, bytes.data(), bytes.size());
+            if (count < 0 && errno == EINTR)
+                continue;
+            if (count <= 0)
+                return 0;
+            reader.feed(std::string_view(bytes.data(), std::size_t(count)), [&](const Frame& frame) {
+                try {
+                    const Json request = Json::parse(frame.body, nullptr, false);
+                    server.answer(request);
+                } catch (const Gone&) {
+                    throw;
+                } catch (...) {
+                    sendRefusal(server, currentError());
+                }
+            });
+        }
+    } catch (const Gone&) {
+        return 0;
+    }
+}
+
+} // namespace tilescope::hosts

@@ -1,0 +1,303 @@
+#include "core/hosts/ssh_link.h"
+
+#include "core/base/environment_variable.h"
+#include "core/base/file_descriptor.h"
+#include "core/base/search_path.h"
+#include "core/base/sha256.h"
+#include "core/base/terminal_text.h"
+#include "core/session/protocol/wake_event.h"
+#include "core/session/protocol/without_sigpipe.h"
+#include "core/session/supervisor/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace tilescope::hosts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kLostCode = 255; // of ssh, where it and not the command failed
+constexpr std::size_t kMostWords = std::size_t{64} << 10;
+
+bool isControl(char character)
+{
+    const auto byte = static_cast<unsigned char>(character);
+    return byte < 0x20 || byte == 0x7f;
+}
+
+/// A folder that only the user can enter, for sockets: their paths are limited to about 100 bytes.
+fs::path socketFolder()
+{
+    const std::string runtime = environmentVariable("XDG_RUNTIME_DIR");
+    constexpr std::size_t kMostPath = 50;
+    const fs::path folder = !runtime.empty() && runtime.size() <= kMostPath
+                                ? fs::path(runtime) / "tilescope"
+                                : fs::path("/tmp/tilescope-" + std::to_string(geteuid()));
+    mkdir(folder.c_str(), S_IRWXU);
+    struct stat facts {};
+    const bool isSafe = lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
+                        facts.st_uid == geteuid() && (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+    if (!isSafe)
+        throw Error{.what = "is not a folder that only you can enter, so no connection is kept in it",
+                    .where = folder.string(),
+                    .remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of yours",
+                    .kind = ErrorKind::Environment};
+    return folder;
+}
+
+/// Whether ssh has a way to ask the user.
+bool canAsk()
+{
+    if (FileDescriptor terminal{open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)})
+        return true;
+    return !environmentVariable("SSH_ASKPASS").empty() &&
+           (!environmentVariable("DISPLAY").empty() || !environmentVariable("WAYLAND_DISPLAY").empty() ||
+            environmentVariable("SSH_ASKPASS_REQUIRE") == "force");
+}
+
+/// Reads what is there, up to the limit; what is beyond is dropped. False at the end.
+bool take(const FileDescriptor& from, std::string& into)
+{
+    std::array<char, 16384> bytes;
+    for (;;) {
+        const ssize_t count = read(from.get(), bytes.data(), bytes.size());
+        if (count > 0)
+            into.append(bytes.data(),
+                        std::min(std::size_t(count), kMostWords - std::min(kMostWords, into.size())));
+        else if (count == 0)
+            return false;
+        else if (errno != EINTR)
+            return errno == EAGAIN;
+    }
+}
+
+/// Feeds a process and collects what it prints, until it has ended.
+CommandOutcome converse(session::ChildProcess& process, const std::function<std::string_view()>& input,
+                        std::stop_token stop)
+{
+    const session::WithoutSigpipe quiet;
+    const session::WakeEvent wake;
+    const std::stop_callback onStop(stop, [&wake] { wake.signal(); });
+    CommandOutcome outcome;
+    std::string_view pending;
+    bool isFed = false;
+    bool hasOut = true;
+    bool hasError = true;
+    for (;;) {
+        if (stop.stop_requested())
+            throw Stopped{};
+        if (!isFed && pending.empty()) {
+            pending = input ? input() : std::string_view();
+            if (pending.empty()) {
+                isFed = true;
+                process.input.reset();
+            }
+        }
+        // The background process of a new connection keeps standard error open, so the process's end counts.
+        const auto ended = process.ended();
+        if (ended) {
+            take(process.output, outcome.out);
+            take(process.error, outcome.err);
+            outcome.code = ended->signal != 0 ? kLostCode : ended->code;
+            return outcome;
+        }
+        std::array<pollfd, 4> watched{{{hasOut ? process.output.get() : -1, POLLIN, 0},
+                                       {hasError ? process.error.get() : -1, POLLIN, 0},
+                                       {isFed ? -1 : process.input.get(), POLLOUT, 0},
+                                       {wake.descriptor(), POLLIN, 0}}};
+        constexpr int kLookAgainMs = 20; // both streams may be closed before the process has ended
+        poll(watched.data(), watched.size(), hasOut && hasError && !isFed ? -1 : kLookAgainMs);
+        hasOut = hasOut && take(process.output, outcome.out);
+        hasError = hasError && take(process.error, outcome.err);
+        if (isFed || watched[2].revents == 0)
+            continue;
+        const ssize_t written = write(process.input.get(), pending.data(), pending.size());
+        if (written > 0) {
+            pending.remove_prefix(std::size_t(written));
+        } else if (errno != EAGAIN && errno != EINTR) {
+            isFed = true; // it does not read any more: its exit code says why
+            process.input.reset();
+        }
+    }
+}
+
+/// The last line that says something, for a person.
+std::string lastLine(std::string_view words)
+{
+    constexpr std::size_t kMostShown = 300;
+    while (!words.empty() && (isControl(words.back()) || words.back() == ' '))
+        words.remove_suffix(1);
+    const std::size_t line = words.rfind('\n');
+    if (line != std::string_view::npos)
+        words.remove_prefix(line + 1);
+    return escapeForTerminal(words.substr(0, kMostShown));
+}
+
+} // namespace
+
+std::string quotedForHost(std::string_view text)
+{
+    if (std::ranges::any_of(text, isControl))
+        throw Error{.what = "has control characters, so it is not sent to a host",
+                    .where = escapeForTerminal(text.substr(0, 200)),
+                    .remedy = "use another name there"};
+    std::string word = "'";
+    for (const char character : text)
+        word += character == '\'' ? std::string("'\\''") : std::string(1, character);
+    return word + "'";
+}
+
+SshLink::SshLink(Host host) : host_(std::move(host)), ssh_(findProgram("ssh"))
+{
+    requireAddress(host_.address);
+    if (ssh_.empty())
+        throw Error{.what = "there is no ssh",
+                    .where = host_.name,
+                    .remedy = "install OpenSSH's client (openssh-client)",
+                    .kind = ErrorKind::Environment};
+    constexpr std::size_t kDigits = 16;
+    // Another home has other keys: its connections are its own.
+    const std::string identity = host_.address + '\n' + environmentVariable("HOME");
+    socket_ = socketFolder() / ("ssh-" + sha256(identity).substr(0, kDigits));
+}
+
+std::vector<std::string> SshLink::shared() const
+{
+    // -o options on the command line precede those of the user's configuration.
+    return {"-o", "ControlPath=" + socket_.string(),
+            "-o", "LogLevel=ERROR",
+            "-o", "ForwardAgent=no",
+            "-o", "ForwardX11=no",
+            "-o", "ClearAllForwardings=yes",
+            "-o", "PermitLocalCommand=no",
+            "-o", "RemoteCommand=none",
+            "-o", "RequestTTY=no",
+            "-o", "ServerAliveInterval=5",
+            "-o", "ServerAliveCountMax=3"};
+}
+
+bool SshLink::isOpen() const
+{
+    std::error_code error;
+    if (!fs::exists(socket_, error))
+        return false;
+    std::vector<std::string> words = shared();
+    words.insert(words.end(), {"-O", "check", "--", host_.address});
+    session::ChildProcess check(ssh_, words, {});
+    return converse(check, {}, {}).code == 0;
+}
+
+void SshLink::open(std::stop_token stop)
+{
+    // Of several processes one connects, the others use its connection.
+    const FileDescriptor turn{
+        ::open((socket_.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (isOpen())
+        return;
+    std::error_code ignored;
+    fs::remove(socket_, ignored); // of a connection that was killed
+    std::vector<std::string> words = shared();
+    words.insert(words.end(),
+                 {"-o", "ControlMaster=yes", "-o", "ControlPersist=600", "-o", "ConnectTimeout=15", "-o",
+                  std::string("BatchMode=") + (canAsk() ? "no" : "yes"), "-fN", "--", host_.address});
+    session::ChildProcess connecting(ssh_, words, {});
+    const CommandOutcome outcome = converse(connecting, {}, stop);
+    if (outcome.code != 0)
+        throw connectionError(host_, outcome.err);
+}
+
+void SshLink::close()
+{
+    std::vector<std::string> words = shared();
+    words.insert(words.end(), {"-O", "exit", "--", host_.address});
+    session::ChildProcess closing(ssh_, words, {});
+    converse(closing, {}, {});
+}
+
+std::unique_ptr<session::ChildProcess> SshLink::start(const std::string& line) const
+{
+    std::vector<std::string> words = shared();
+    // Without the connection the client would make another one; this proxy makes it fail instead.
+    words.insert(words.end(), {"-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "ProxyCommand=exit 1",
+                               "-T", "--", host_.address, "exec /bin/sh -c " + quotedForHost(line)});
+    return std::make_unique<session::ChildProcess>(ssh_, words, std::map<std::string, std::string>());
+}
+
+CommandOutcome SshLink::run(const std::string& line, const std::function<std::string_view()>& input,
+                            std::stop_token stop) const
+{
+    const auto process = start(line);
+    CommandOutcome outcome = converse(*process, input, std::move(stop));
+    if (outcome.code == kLostCode)
+        throw lost(outcome.err);
+    return outcome;
+}
+
+std::string SshLink::withSetUp(const std::string& line) const
+{
+    if (host_.setUp.empty())
+        return line;
+    std::string lines;
+    for (const std::string& each : host_.setUp)
+        lines += "eval " + quotedForHost(each) + " >&2; ";
+    // A login shell, because `module` and conda are functions of its start files.
+    return "exec bash -lc " + quotedForHost(lines + line);
+}
+
+ConnectionError SshLink::lost(std::string_view words) const
+{
+    const std::string said = lastLine(words);
+    return {{.what = "the connection was lost" + (said.empty() ? "" : " (" + said + ")"),
+             .where = host_.name,
+             .remedy = "check it with tilescope hosts check " + host_.name,
+             .kind = ErrorKind::Environment},
+            true};
+}
+
+ConnectionError connectionError(const Host& host, std::string_view words)
+{
+    const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+    const auto error = [&](std::string what, std::string remedy, bool mayPass = false) {
+        return ConnectionError{{.what = std::move(what),
+                                .where = host.name,
+                                .remedy = std::move(remedy),
+                                .kind = ErrorKind::Environment},
+                               mayPass};
+    };
+    const std::string address = host.address;
+    if (has("IDENTIFICATION HAS CHANGED"))
+        return error("its host key differs from the one in known_hosts",
+                     "ask its administrator whether the key changed, then run ssh-keygen -R with its name");
+    if (has("Host key verification failed"))
+        return error("its host key is not in known_hosts",
+                     "run ssh " + address + " once, compare the key and accept it");
+    if (has("Permission denied") || has("Too many authentication failures"))
+        return error("it accepted no key (" + lastLine(words) + ")",
+                     "load your key with ssh-add, or install it there with ssh-copy-id " + address);
+    if (has("Could not resolve"))
+        return error("its name is unknown (" + lastLine(words) + ")",
+                     "check the network and the address, or add it to ~/.ssh/config", true);
+    if (has("refused"))
+        return error("it refuses connections (" + lastLine(words) + ")",
+                     "check that its ssh server runs, and the port in ~/.ssh/config", true);
+    if (has("timed out") || has("No route") || has("unreachable"))
+        return error("it cannot be reached (" + lastLine(words) + ")",
+                     "check the network, or a ProxyJump in ~/.ssh/config", true);
+    const std::string said = lastLine(words);
+    return error(said.empty() ? "ssh cannot connect" : "ssh cannot connect (" + said + ")",
+                 "run ssh " + address + " true and mend what it says", true);
+}
+
+} // namespace tilescope::hosts

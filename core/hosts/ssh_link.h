@@ -1,0 +1,89 @@
+#pragma once
+
+#include "core/base/error.h"
+#include "core/hosts/host_list.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::session {
+class ChildProcess;
+}
+
+namespace tilescope::hosts {
+
+/// Why a host cannot be reached.
+struct ConnectionError : Error {
+    bool mayPass =
+        true; ///< a network or a server that comes back; false: a wrong key, no access, no such name
+};
+
+/// Thrown when an operation was stopped by its stop token.
+struct Stopped {};
+
+/// What a command on a host printed, each at most 64 KiB, and its exit code.
+struct CommandOutcome {
+    int code = 0;
+    std::string out;
+    std::string err;
+};
+
+/// `text` as one word of a POSIX shell, for hosts whose shell may be any: only single quotes are used.
+/// \throws Error (Usage)  it has control characters
+std::string quotedForHost(std::string_view text);
+
+/// One connection to a host that all commands and files share: the system's ssh client with a control socket in a
+/// folder that only the user can enter. Several processes share it, too; it ends ten minutes after its last use.
+///
+/// Keys, agent, jump hosts and known_hosts are those of the user. Passwords are asked for by ssh itself, on the terminal
+/// or with SSH_ASKPASS; without either nothing is asked. No port and no agent is forwarded. One thread; several links to
+/// a host may exist.
+class SshLink {
+public:
+    explicit SshLink(Host host);
+
+    const Host& host() const { return host_; }
+
+    /// Connects unless the connection is there.
+    /// \throws ConnectionError  one sentence: no such host, refused, wrong host key, no key accepted, …
+    /// \throws Stopped
+    void open(std::stop_token stop = {});
+    bool isOpen() const;
+    /// Ends the shared connection.
+    void close();
+
+    /// Runs a line of sh on the host.
+    /// \param input  the next bytes for its standard input; empty: the end
+    /// \throws ConnectionError  the connection was lost, or there is none
+    /// \throws Stopped
+    CommandOutcome run(const std::string& line, const std::function<std::string_view()>& input = {},
+                       std::stop_token stop = {}) const;
+
+    /// Starts a line of sh on the host; its streams are those of the process. Exit code 255: the connection was lost.
+    std::unique_ptr<session::ChildProcess> start(const std::string& line) const;
+
+    /// The set-up lines of the host followed by `line`. What they print goes to standard error.
+    std::string withSetUp(const std::string& line) const;
+
+    /// The error of a lost connection.
+    ConnectionError lost(std::string_view words) const;
+
+private:
+    std::vector<std::string> shared() const;
+
+    Host host_;
+    std::filesystem::path ssh_;
+    std::filesystem::path socket_;
+};
+
+/// The sentence for what ssh says when it cannot connect.
+/// \param words  its standard error, untrusted
+ConnectionError connectionError(const Host& host, std::string_view words);
+
+} // namespace tilescope::hosts

@@ -1,0 +1,70 @@
+#include "core/hosts/sweep_request.h"
+
+#include "core/base/error.h"
+#include "core/hosts/job_folder.h"
+#include "core/hosts/server.h"
+#include "core/session/protocol/event_stream.h"
+#include "core/session/protocol/point_line.h"
+#include "core/session/protocol/stop_signals.h"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <sstream>
+
+namespace tilescope::hosts {
+
+using Json = nlohmann::json;
+
+std::string sweepLines(const std::vector<session::SweepPoint>& points, const session::SweepOptions& options)
+{
+    session::HelloEvent makers; // an event carries makers already
+    makers.makers = options.before;
+    Json head{{"command", options.commandLine}, {"before", session::toJsonLine(makers)}};
+    if (options.counterInterval)
+        head["counter_interval_ms"] = options.counterInterval->count();
+    std::string lines = head.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+    for (const session::SweepPoint& point : points)
+        lines += session::pointLine({.index = point.index, .of = point.of, .spec = point.spec}) + '\n';
+    return lines;
+}
+
+SweepRequest parseSweepLines(std::string_view text)
+{
+    std::istringstream lines{std::string(text)};
+    std::string line;
+    std::getline(lines, line);
+    const Json head = Json::parse(line, nullptr, false);
+    if (!head.is_object())
+        throw Error{.what = "the sweep's first line is damaged", .where = kPointsFile};
+    SweepRequest request;
+    request.options.commandLine = head.value("command", "");
+    if (const auto interval = head.find("counter_interval_ms"); interval != head.end())
+        request.options.counterInterval = std::chrono::milliseconds(interval->get<std::int64_t>());
+    if (const auto event = session::parseEvent(head.value("before", "{\"event\": \"\"}")))
+        if (const auto* hello = std::get_if<session::HelloEvent>(&*event))
+            request.options.before = hello->makers;
+    while (std::getline(lines, line)) {
+        session::PointLine point = session::parsePointLine(line);
+        request.points.push_back({.index = point.index, .of = point.of, .spec = std::move(point.spec)});
+    }
+    return request;
+}
+
+int runSweepOf(const std::filesystem::path& path)
+{
+    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    const JobFolder folder(path);
+    SweepRequest request = parseSweepLines(textOfFile(folder.file(kPointsFile)));
+    request.options.file = folder.file(kResultFile);
+    request.options.atOnce = signals.second();
+    session::EventStream events(STDOUT_FILENO);
+    return session::runSweep(
+               request.points, request.options, [&](const session::Event& event) { events(event); },
+               signals.first())
+        .exitCode();
+}
+
+} // namespace tilescope::hosts

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace tilescope::hosts {
+
+// What a client and `tilescope serve` on a host exchange. The server begins with kGreeting, because login scripts may
+// print something before it. Then both send frames: four bytes of length (big-endian), a byte of type, the body.
+
+/// The version of the protocol is part of it.
+inline constexpr std::string_view kGreeting = "tilescope serves 1\n";
+/// What may precede the greeting.
+inline constexpr std::size_t kMostBefore = std::size_t{64} << 10;
+/// The largest body.
+inline constexpr std::size_t kMostBody = std::size_t{32} << 20;
+/// Files are sent in pieces of this size.
+inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
+
+enum class FrameType : char {
+    Message = 'J', ///< a JSON object
+    Piece = 'P',   ///< eight bytes of number (big-endian), then the bytes of a piece of a file
+    Same = 'S',    ///< eight bytes of number: the client has this piece
+    Output = 'O',  ///< bytes of standard output
+    Errors = 'E',  ///< bytes of standard error
+};
+
+struct Frame {
+    FrameType type = FrameType::Message;
+    std::string body;
+};
+
+/// The bytes of a frame.
+std::string framed(FrameType type, std::string_view body);
+
+std::string bigEndian(std::uint64_t number);         ///< eight bytes
+std::uint64_t fromBigEndian(std::string_view bytes); ///< of the first eight bytes
+
+/// Finds the greeting and splits what follows it into frames. What arrives is untrusted: lengths and types are checked,
+/// and at most one frame is held. One thread.
+class FrameReader {
+public:
+    /// \param expectsGreeting  false: the stream begins with a frame
+    explicit FrameReader(bool expectsGreeting) : isGreeted_(!expectsGreeting) {}
+
+    /// Calls `take` with each frame that `bytes` completes.
+    /// \throws Error (Environment)  no greeting in the first 64 KiB, a frame that is too long, an unknown type
+    void feed(std::string_view bytes, const std::function<void(Frame)>& take);
+
+    bool isGreeted() const { return isGreeted_; }
+    /// What came before the greeting, for an error message.
+    const std::string& before() const { return held_; }
+
+private:
+    bool isGreeted_;
+    std::string held_;
+};
+
+} // namespace tilescope::hosts

@@ -1,0 +1,233 @@
+// The connection, the check and the installation, over a real sshd.
+
+#include "core/hosts/host_check.h"
+#include "core/hosts/install.h"
+#include "core/hosts/ssh_link.h"
+
+#include "core/base/error.h"
+#include "core/base/sha256.h"
+#include "tests/unit/hosts/sshd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/mount.h>
+
+namespace tilescope::hosts {
+
+using machine::Finding;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class SshLinks : public ::testing::Test {
+protected:
+    static void SetUpTestSuite()
+    {
+        if (testing::Sshd::whyMissing().empty())
+            sshd = std::make_unique<testing::Sshd>();
+    }
+    static void TearDownTestSuite() { sshd.reset(); }
+    void SetUp() override
+    {
+        if (!sshd)
+            GTEST_SKIP() << testing::Sshd::whyMissing();
+        for (const auto& [name, value] : sshd->environment())
+            setenv(name.c_str(), value.c_str(), 1);
+        usual();
+    }
+    void TearDown() override
+    {
+        if (!sshd)
+            return;
+        SshLink(box).close();
+        fs::remove_all(sshd->remote() / ".cache");
+        usual();
+    }
+
+    static void usual()
+    {
+        sshd->setForcedCommand("exec env -i HOME=" + sshd->remote().string() +
+                               " PATH=/usr/bin:/bin /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+        sshd->knowHostKey(*sshd / "host_key.pub");
+        fs::copy_file(*sshd / "user_key.pub", *sshd / "authorized", fs::copy_options::overwrite_existing);
+    }
+    std::string refusal() const
+    {
+        try {
+            SshLink(box).open();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exitCode(), 4);
+            return error.sentence();
+        }
+        return "connected";
+    }
+    Bundle smallBundle(const std::string& content) const
+    {
+        Bundle bundle;
+        bundle.files = {{.local = {}, .text = content, .name = "bin/tilescope", .isExecutable = true},
+                        {.local = {}, .text = std::string(700, 'x'), .name = "share/tilescope/deep/file"}};
+        for (const ArchivedFile& file : bundle.files)
+            bundle.manifest += sha256(file.text) + "  " + file.name + "\n";
+        bundle.digest = sha256(bundle.manifest);
+        return bundle;
+    }
+    fs::path place(const Bundle& bundle) const
+    {
+        return sshd->remote() / ".cache/tilescope" / bundle.folderName();
+    }
+    std::vector<std::string> leftBehind() const
+    {
+        std::vector<std::string> names;
+        std::error_code none;
+        for (const auto& entry : fs::directory_iterator(sshd->remote() / ".cache/tilescope", none))
+            names.push_back(entry.path().filename());
+        return names;
+    }
+
+    static inline std::unique_ptr<testing::Sshd> sshd;
+    Host box{.name = "gpubox", .address = "gpubox"};
+};
+
+TEST_F(SshLinks, RunCommandsOverOneConnection)
+{
+    SshLink link(box);
+    link.open();
+    EXPECT_TRUE(SshLink(box).isOpen());
+    const CommandOutcome outcome =
+        link.run("printf '%s' " + quotedForHost("it's \"$HOME\" `id` * \\") + "; echo bad >&2; exit 7");
+    EXPECT_EQ(outcome.out, "it's \"$HOME\" `id` * \\");
+    EXPECT_EQ(outcome.err, "bad\n");
+    EXPECT_EQ(outcome.code, 7);
+    std::string text(300'000, 'a');
+    bool isGiven = false;
+    EXPECT_EQ(
+        link.run("wc -c",
+                 [&] { return std::exchange(isGiven, true) ? std::string_view() : std::string_view(text); })
+            .out,
+        "300000\n");
+    EXPECT_THROW(quotedForHost("two\nlines"), Error);
+}
+
+TEST_F(SshLinks, EndWithTheirConnection)
+{
+    SshLink link(box);
+    link.open();
+    sshd->cut();
+    EXPECT_THROW(link.run("true"), Error);
+    link.open(); // connects again
+    EXPECT_EQ(link.run("echo back").out, "back\n");
+}
+
+TEST_F(SshLinks, SayWhyAHostRefuses)
+{
+    fs::resize_file(*sshd / "authorized", 0);
+    EXPECT_THAT(refusal(), HasSubstr("it accepted no key"));
+    usual();
+    fs::resize_file(*sshd / "known_hosts", 0);
+    EXPECT_THAT(refusal(), HasSubstr("its host key is not in known_hosts"));
+    sshd->knowHostKey(*sshd / "user_key.pub");
+    EXPECT_THAT(refusal(), HasSubstr("its host key differs from the one in known_hosts"));
+    box.address = "no-such-host.invalid";
+    EXPECT_THAT(refusal(), HasSubstr("its name is unknown"));
+}
+
+TEST_F(SshLinks, SayThatNothingListens)
+{
+    sshd->stop();
+    EXPECT_THAT(refusal(), HasSubstr("refuses connections"));
+    sshd->start();
+}
+
+TEST_F(SshLinks, CheckAHostStepByStep)
+{
+    box.setUp = {"export TILESCOPE_TORCH=$HOME/torch", "echo noise"};
+    fs::create_directory(sshd->remote() / "torch");
+    std::ofstream(sshd->remote() / "torch/version.py") << "__version__ = '2.11.0+cu130'\n";
+    SshLink link(box);
+    std::map<std::string, Finding> found;
+    checkHost(link, smallBundle("x"), [&](const Finding& finding) { found[finding.topic] = finding; });
+    EXPECT_EQ(found["connection"].verdict, Finding::Verdict::Ok) << found["connection"].finding;
+    EXPECT_EQ(found["system"].verdict, Finding::Verdict::Ok) << found["system"].finding;
+    EXPECT_THAT(found["LibTorch"].finding, HasSubstr("2.11.0+cu130"));
+    EXPECT_EQ(found["free space"].verdict, Finding::Verdict::Ok) << found["free space"].finding;
+    EXPECT_EQ(found["Tilescope"].verdict, Finding::Verdict::Note);
+    EXPECT_TRUE(leftBehind().empty()) << "the check changes nothing";
+    install(link, smallBundle("x"));
+    checkHost(link, smallBundle("x"), [&](const Finding& finding) { found[finding.topic] = finding; });
+    EXPECT_EQ(found["Tilescope"].verdict, Finding::Verdict::Ok) << found["Tilescope"].finding;
+}
+
+TEST_F(SshLinks, CheckReportsAHostThatSendsGarbage)
+{
+    sshd->setForcedCommand("head -c 3000000 /dev/urandom");
+    SshLink link(box);
+    std::vector<Finding> findings;
+    checkHost(link, smallBundle("x"), [&](const Finding& finding) { findings.push_back(finding); });
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].verdict, Finding::Verdict::Missing);
+    EXPECT_THAT(findings[0].finding, HasSubstr("does not run a simple command"));
+}
+
+TEST_F(SshLinks, InstallABundleOnceAndLeaveOthersAlone)
+{
+    SshLink link(box);
+    link.open();
+    const Bundle first = smallBundle("#!/bin/sh\necho first\n");
+    const Bundle second = smallBundle("#!/bin/sh\necho second\n");
+    Bytes told;
+    EXPECT_TRUE(install(link, first, [&](Bytes copied, Bytes) { told = copied; }));
+    EXPECT_GT(told.count, 700);
+    EXPECT_FALSE(install(link, first));
+    EXPECT_TRUE(install(link, second));
+    EXPECT_EQ(leftBehind().size(), 2u);
+    EXPECT_EQ(link.run(hostCommand(link, first, "x")).out, "first\n");
+    EXPECT_EQ(fs::status(place(first)).permissions(), fs::perms(0700));
+    EXPECT_EQ(fs::status(place(first) / "share/tilescope/deep/file").permissions(), fs::perms(0600));
+    EXPECT_EQ(fs::file_size(place(first) / "share/tilescope/deep/file"), 700u);
+    removeFiles(link);
+    EXPECT_TRUE(leftBehind().empty());
+}
+
+TEST_F(SshLinks, InstallNothingThatDiffersFromWhatWasSent)
+{
+    SshLink link(box);
+    link.open();
+    Bundle bundle = smallBundle("good");
+    bundle.files[0].text = "evil";
+    try {
+        install(link, bundle);
+        FAIL() << "a file with another checksum was accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("differs from what was sent"));
+    }
+    EXPECT_TRUE(leftBehind().empty());
+}
+
+TEST_F(SshLinks, InstallSaysThatTheDiskIsFull)
+{
+    fs::create_directories(sshd->remote() / ".cache");
+    if (mount("none", (sshd->remote() / ".cache").c_str(), "tmpfs", 0, "size=64k") != 0)
+        GTEST_SKIP() << "no small disk can be mounted (needs root)";
+    SshLink link(box);
+    link.open();
+    try {
+        install(link, smallBundle(std::string(1'000'000, 'x')));
+        ADD_FAILURE() << "a megabyte on a disk of 64 KiB";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("there is no space"));
+        EXPECT_EQ(error.exitCode(), 4);
+    }
+    EXPECT_TRUE(leftBehind().empty());
+    umount((sshd->remote() / ".cache").c_str());
+}
+
+TEST_F(SshLinks, StopWhenAsked)
+{
+    SshLink link(box);
+    link.open();
+    std::stop_source source;
+    std::jthread asking([&] { source.request_stop(); });
+    EXPECT_THROW(link.run("sleep 60", {}, source.get_token()), Stopped);
+}
+
+} // namespace tilescope::hosts
