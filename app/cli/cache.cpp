@@ -3,6 +3,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/file_cache.h"
+#include "app/cli/local_time.h"
 #include "app/cli/notes.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
@@ -11,8 +12,6 @@
 #include "core/exchange/number.h"
 #include "core/exchange/table.h"
 
-#include <array>
-#include <ctime>
 #include <iostream>
 
 namespace tilescope::cli {
@@ -20,19 +19,6 @@ namespace tilescope::cli {
 namespace {
 
 using exchange::sizeText;
-
-/// 2026-11-23 09:30, in local time.
-std::string timeText(std::int64_t unixNs)
-{
-    if (unixNs == 0)
-        return "unknown";
-    const std::time_t seconds = unixNs / 1'000'000'000;
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    std::array<char, 64> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &local);
-    return text.data();
-}
 
 void list(const exchange::ImportCache& cache, const std::string& format)
 {
@@ -52,7 +38,7 @@ void list(const exchange::ImportCache& cache, const std::string& format)
          .unit = exchange::Unit::Bytes});
     add({.key = "used",
          .title = "last use",
-         .cell = [&](std::size_t i) { return timeText(entries[i].usedUnixNs); },
+         .cell = [&](std::size_t i) { return localTimeText(entries[i].usedUnixNs); },
          .audience = exchange::Audience::People});
     add({.key = "used_unix_ns",
          .title = {},

@@ -23,6 +23,8 @@ int importCommand(int argc, char** argv);  ///< from formats of other tools
 int replayCommand(int argc, char** argv);  ///< measures an op of a file alone
 int sqlCommand(int argc, char** argv);     ///< a SELECT statement over a file
 int cacheCommand(int argc, char** argv);   ///< recordings of imported files
+int hostsCommand(int argc, char** argv);   ///< other machines
+int serveCommand(int argc, char** argv);   ///< answers to another machine
 int noteCommand(int argc, char** argv);    ///< sets the note of a run
 int tagCommand(int argc, char** argv);     ///< sets the tag of a run
 int deleteCommand(int argc, char** argv);  ///< removes runs from a file

@@ -1,6 +1,7 @@
 #include "app/cli/compare.h"
 
 #include "app/cli/arguments.h"
+#include "app/cli/on_host.h"
 #include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -53,6 +54,16 @@ template <class Numbers> RunAddress addressOf(std::string_view text, const Numbe
     if (std::filesystem::exists(text, ignored))
         return {.named = text, .recording = recordingOf(text)};
     const std::size_t colon = text.rfind(':');
+    if (const std::optional<std::string_view> remote = fileOnHost(text)) {
+        RunAddress address{.named = *remote, .recording = recordingOf(*remote)};
+        if (remote->size() < text.size()) {
+            std::vector<RunId> runs = numbers(text.substr(colon + 1), text);
+            address.run = runs.front();
+            if (runs.size() > 1)
+                address.runs = std::move(runs);
+        }
+        return address;
+    }
     if (colon == std::string_view::npos || colon == 0)
         throw Error{.what = "no such file", .where = std::string(text), .remedy = "check the path"};
     const std::filesystem::path file = text.substr(0, colon);

@@ -2,6 +2,8 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
+#include "app/cli/import_progress.h"
+#include "app/cli/on_host.h"
 #include "app/cli/print_table.h"
 #include "app/cli/scratch.h"
 #include "app/cli/spec_argument.h"
@@ -159,6 +161,7 @@ int compileCommand(int argc, char** argv)
     std::string spec;
     std::string format = "table";
     bool quick = false;
+    std::string on;
     std::vector<std::string> settings;
     Arguments arguments(
         "compile SPEC|study:NAME [--set key=value …] [--quick] [--format table|json|csv]",
@@ -172,6 +175,7 @@ int compileCommand(int argc, char** argv)
     arguments.positional("SPEC", spec, "a YAML file, - for standard input, or study:NAME");
     arguments.repeated("--set", settings, "key=value, overrides the spec; [a, b] sweeps; may be repeated");
     arguments.flag("--quick", quick, "the models of the quick edition");
+    arguments.option("--on", on, "the host that compiles them and keeps them (tilescope hosts)");
     arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
     if (!arguments.parse(argc, argv))
         return 0;
@@ -189,13 +193,20 @@ int compileCommand(int argc, char** argv)
     options.commandLine = "tilescope compile";
     options.atOnce = signals.second();
     const Announcer announcer(points);
-    const session::SweepOutcome outcome = session::runSweep(
-        points, options, [&](const session::Event& event) { announcer.take(event); }, signals.first());
-    if (outcome.cancelled)
-        return outcome.exitCode();
+    session::DoneEvent counts;
+    const auto take = [&](const session::Event& event) {
+        announcer.take(event);
+        if (const auto* done = std::get_if<session::DoneEvent>(&event))
+            counts = *done;
+    };
+    const int code = on.empty() ? session::runSweep(points, options, take, signals.first()).exitCode()
+                                : sweepOnHost(on, points, options, take, signals, SayMerge::No);
+    std::error_code ignored;
+    if (code == Cancelled::kExitCode || !std::filesystem::exists(options.file, ignored))
+        return code;
     const std::vector<Compiled> all = compiledIn(options.file);
     printTable(compiledTable(all), format);
-    return outcome.exitCode() == 0 && outcome.counts.skipped > 0 ? kEnvironmentLacks : outcome.exitCode();
+    return code == 0 && counts.skipped > 0 ? kEnvironmentLacks : code;
 }
 
 } // namespace tilescope::cli

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/import_progress.h"
 #include "app/cli/notes.h"
+#include "app/cli/on_host.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
@@ -35,7 +36,9 @@ int importCommand(int argc, char** argv)
     if (named.empty() || output.empty())
         throw Error{
             .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .remedy = "see --help"};
-    const std::vector<std::filesystem::path> paths(named.begin(), named.end());
+    std::vector<std::filesystem::path> paths;
+    for (const std::string& each : named)
+        paths.push_back(fetchedFile(each).value_or(each));
     exchange::ImportResult imported;
     withImportProgress([&](const exchange::ImportWatch& watch) {
         imported = exchange::importFiles(exchange::importableFiles(paths), output, watch, name);

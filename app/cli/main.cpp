@@ -72,6 +72,9 @@ constexpr std::array kVerbs{
     Verb{"compact", cli::compactCommand, "reclaim the space of deleted runs", "tilescope compact a.tscope"},
     Verb{"studies", cli::studiesCommand, "list the ready-made sweeps", "tilescope studies"},
     Verb{"presets", cli::presetsCommand, "list the model sizes", "tilescope presets"},
+    Verb{"hosts", cli::hostsCommand, "list, add, examine or remove other machines",
+         "tilescope hosts add gpubox --address me@10.0.4.17"},
+    Verb{"serve", cli::serveCommand, "answer a Tilescope on another machine", "tilescope serve --stdio"},
     Verb{"doctor", cli::doctorCommand, "check what this machine supports", "tilescope doctor"},
 };
 

@@ -2,6 +2,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/notes.h"
+#include "app/cli/on_host.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
@@ -98,11 +99,12 @@ int mergeCommand(int argc, char** argv)
 
 int verifyCommand(int argc, char** argv)
 {
-    const std::string file =
+    const std::string named =
         onlyFile(argc, argv, "verify", "Reads every row of a file and checks all counts and checksums.",
                  "tilescope verify all.tscope");
-    if (file.empty())
+    if (named.empty())
         return 0;
+    const std::string file = fetchedFile(named).value_or(named).string();
     if (exchange::isForeign(file))
         throw Error{.what = "not a recording; verify checks the rows and checksums of a .tscope file",
                     .where = file,
@@ -114,7 +116,7 @@ int verifyCommand(int argc, char** argv)
         std::cout << "written by an earlier version: its checksums are no longer read, so only its structure "
                      "and its "
                      "numbers of rows were checked; it gets new checksums when it is next written to\n";
-    std::cout << escapeForTerminal(file) << ": " << counted(report.runs, "run") << ", "
+    std::cout << escapeForTerminal(named) << ": " << counted(report.runs, "run") << ", "
               << counted(report.rows, "row") << ", " << (report.ok() ? "no damage" : "damaged") << '\n';
     constexpr int kUnusableFile = 2;
     return report.ok() ? 0 : kUnusableFile;

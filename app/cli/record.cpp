@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/join_recording.h"
+#include "app/cli/on_host.h"
 #include "app/cli/python_watch.h"
 #include "app/cli/record_torch.h"
 #include "app/cli/recorded_processes.h"
@@ -245,6 +246,48 @@ void control(const std::string& pid, std::string_view verb)
                   << '\n';
 }
 
+/// The words in front of the command, without the options that are about this machine.
+std::vector<std::string> optionsForHost(const std::vector<std::string>& words, std::size_t before)
+{
+    constexpr std::array<std::string_view, 4> kLong{"--on", "--cwd", "--output", "-o"};
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < before; ++i) {
+        const std::string& word = words[i];
+        if (std::ranges::find(kLong, word) != kLong.end()) {
+            ++i; // its value
+            continue;
+        }
+        const bool isJoined = word.starts_with("--on=") || word.starts_with("--cwd=") ||
+                              word.starts_with("--output=") ||
+                              (word.starts_with("-o") && !word.starts_with("--"));
+        if (!isJoined && word != "--")
+            kept.push_back(word);
+    }
+    return kept;
+}
+
+/// `record --on HOST`: all options but those about this machine apply there.
+/// \param words  the arguments of the verb
+int recordOnHost(const std::vector<std::string>& words, const std::vector<std::string>& command,
+                 const std::string& on, const std::string& cwd, const std::string& output)
+{
+    if (command.empty())
+        throw Error{.what = "no command given",
+                    .where = "tilescope record --on " + on,
+                    .remedy =
+                        "write it behind the options: tilescope record --on " + on + " -- python train.py"};
+    const fs::path file = output.empty() ? newFileName() : fs::path(output);
+    if (output.empty())
+        std::cerr << "tilescope record: recording into " << file.string() << std::endl;
+    hosts::JobRequest request{.kind = hosts::JobRequest::Kind::Record,
+                              .arguments = optionsForHost(words, words.size() - command.size()),
+                              .cwd = cwd,
+                              .label = record::maskedCommandLine(command)};
+    request.arguments.push_back("--");
+    request.arguments.insert(request.arguments.end(), command.begin(), command.end());
+    return commandOnHost(on, std::move(request), file);
+}
+
 } // namespace
 
 int recordCommand(int argc, char** argv)
@@ -258,6 +301,8 @@ int recordCommand(int argc, char** argv)
     std::string wait;
     std::string toStart;
     std::string toStop;
+    std::string on;
+    std::string cwd;
     Arguments arguments(
         "record [-o FILE] COMMAND…",
         "Runs a program and records its GPU kernels, its NVTX ranges and, of PyTorch, its modules "
@@ -297,12 +342,21 @@ int recordCommand(int argc, char** argv)
         "milliseconds between readings of clocks, power, temperature, utilisation and traffic; 0: "
         "none; default: 20");
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
+    arguments.option("--on", on,
+                     "the host that runs the program (tilescope hosts); the recording comes into FILE");
+    arguments.option("--cwd", cwd, "with --on: the folder there to run it in; default: the home folder");
     arguments.flag("--build-plugin", buildsPlugin,
                    "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");
     std::vector<std::string> command;
     arguments.command(command);
     if (!arguments.parse(argc, argv))
         return 0;
+    if (!cwd.empty() && on.empty())
+        throw Error{.what = "names a folder on a host",
+                    .where = "--cwd",
+                    .remedy = "add --on HOST, or change to the folder first"};
+    if (!on.empty())
+        return recordOnHost(std::vector<std::string>(argv + 1, argv + argc), command, on, cwd, output);
     if (!toStart.empty() || !toStop.empty()) {
         if (!command.empty() || (!toStart.empty() && !toStop.empty()))
             throw Error{.what = "--start and --stop are for a program that is recorded already",

@@ -1,6 +1,7 @@
 #include "app/cli/recording.h"
 
 #include "app/cli/import_progress.h"
+#include "app/cli/on_host.h"
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
@@ -39,8 +40,19 @@ std::map<std::string, std::string>& namedRecordings()
 
 } // namespace
 
+void rememberNamed(const std::filesystem::path& file, const std::filesystem::path& named)
+{
+    namedRecordings()[file.string()] = named.string();
+    namedRecordings()[shellPath(file)] = shellPath(named);
+}
+
 Recording recordingOf(const std::filesystem::path& named)
 {
+    if (const auto copy = fetchedFile(named.string())) {
+        Recording recording = recordingOf(*copy);
+        rememberNamed(recording.file, named);
+        return recording;
+    }
     if (!exchange::isForeign(named))
         return {.file = named};
     std::shared_ptr<const exchange::CachedImport> import;
@@ -48,8 +60,7 @@ Recording recordingOf(const std::filesystem::path& named)
     withImportProgress(
         [&](const exchange::ImportWatch& watch) { import = cache.open(std::array{named}, watch); });
     std::cerr << sentenceOf(*import, named) << std::endl;
-    namedRecordings()[import->file.string()] = named.string();
-    namedRecordings()[shellPath(import->file)] = shellPath(named);
+    rememberNamed(import->file, named);
     return {.file = import->file, .import = import};
 }
 

@@ -3,6 +3,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/dry_run.h"
 #include "app/cli/notes.h"
+#include "app/cli/on_host.h"
 #include "app/cli/progress.h"
 #include "core/base/error.h"
 #include "core/base/terminal_columns.h"
@@ -35,7 +36,7 @@ ProgressStyle styleHere()
 }
 
 int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format,
-              std::size_t present)
+              std::size_t present, const std::string& on)
 {
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     if (options.file.empty()) {
@@ -51,6 +52,8 @@ int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOpti
         else
             progress.take(event);
     };
+    if (!on.empty())
+        return sweepOnHost(on, points, options, show, signals);
     return session::runSweep(points, options, show, signals.first()).exitCode();
 }
 
@@ -83,6 +86,9 @@ std::chrono::milliseconds counterIntervalFrom(std::string_view text)
 void SweepArguments::addTo(Arguments& arguments)
 {
     arguments.output("-o,--output", file, "the file to append to (tilescope-DATE-TIME.tscope)");
+    arguments.option(
+        "--on", on,
+        "the host that runs the points (tilescope hosts); their runs come into FILE when they have ended");
     arguments.flag("--dry-run", dryRun, "predict time and memory of each point; run nothing");
     arguments.option(
         "--capacity", capacity,
@@ -98,6 +104,10 @@ void SweepArguments::requireUsable() const
 {
     if (!capacity.empty() && !dryRun)
         throw Error{.what = "requires --dry-run", .where = "--capacity", .remedy = "add --dry-run"};
+    if (!on.empty() && dryRun)
+        throw Error{.what = "predicts for this machine, and --on names another one",
+                    .where = "--dry-run",
+                    .remedy = "leave out one of them"};
     session::requireKnownScratch();
 }
 
@@ -109,7 +119,7 @@ int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
         options.file = file;
         if (!counterInterval.empty())
             options.counterInterval = counterIntervalFrom(counterInterval);
-        return runPoints(points, std::move(options), shown, present);
+        return runPoints(points, std::move(options), shown, present, on);
     }
     session::ForecastTarget target;
     target.calibration = file;

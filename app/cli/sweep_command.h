@@ -28,6 +28,7 @@ struct SweepArguments {
     std::string format = "text";
     std::string counterInterval; ///< milliseconds; empty: not given
     std::string capacity;        ///< memory of the GPU to predict for
+    std::string on;              ///< a host that runs the points; empty: this machine
     bool dryRun = false;
     std::size_t present = 0; ///< points of the sweep that the file already contains
 

@@ -34,6 +34,7 @@ COMPILES = "compiles models for minutes; test studies.inductor does"
 PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
 TIMED = "its exit code depends on the times of this machine; cli.Compare does"
+HOST = "needs another machine; test on_host does"
 NOT_RUN = {
     "README.md": {
         "packaging/dev gui": BUILDS,
@@ -76,6 +77,17 @@ NOT_RUN = {
     },
     "ranks.md": {
         "sbatch --nodes=2 --ntasks-per-node=8 --gres=gpu:8 slurm/ranks.sbatch run lm --size xl-2026 --mode train --parallel fsdp --gpus 16": CLUSTER,
+    },
+    "hosts.md": {
+        "tilescope hosts check gpubox": HOST,
+        "tilescope run lm --size tiny --mode train --on gpubox -o a.tscope": HOST,
+        "tilescope record --on gpubox --cwd project -o t.tscope -- python train.py": HOST,
+        "tilescope show gpubox:project/t.tscope kernels": HOST,
+        "tilescope hosts check gpubox --format json": HOST,
+        "tilescope hosts jobs gpubox": HOST,
+        "tilescope hosts attach gpubox 5f0c8e5d0f4b4c0f9a6b1c2d3e4f5061 -o a.tscope": HOST,
+        "tilescope compare gpubox:runs/a.tscope:1 a.tscope:1": HOST,
+        "tilescope merge gpubox:runs/a.tscope gpubox:runs/b.tscope -o all.tscope": HOST,
     },
     "memory.md": {"python -m torch.cuda._memory_viz trace_plot a.pickle -o a.html": PYTHON},
     "predictor.md": {

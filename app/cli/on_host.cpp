@@ -1,0 +1,348 @@
+// What verbs do on other machines: --on HOST and HOST:PATH.
+
+#include "app/cli/on_host.h"
+
+#include "app/cli/import_progress.h"
+#include "app/cli/notes.h"
+#include "app/cli/recording.h"
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/base/paths.h"
+#include "core/base/plural.h"
+#include "core/base/shell_word.h"
+#include "core/base/terminal_text.h"
+#include "core/exchange/number.h"
+#include "core/hosts/remote_file.h"
+#include "core/hosts/sweep_request.h"
+#include "core/session/protocol/line_splitter.h"
+#include "core/store/maintenance/maintenance.h"
+#include "core/store/run_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <iostream>
+#include <utility>
+
+namespace tilescope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using exchange::sizeText;
+using hosts::HostState;
+
+bool drawsProgress()
+{
+    return isatty(STDERR_FILENO) != 0 && !isQuiet();
+}
+
+void eraseLine()
+{
+    if (drawsProgress())
+        std::cerr << "\r\033[K" << std::flush;
+}
+
+/// "done of all", on the line where it was before.
+void drawShare(const std::string& what, Bytes done, Bytes of)
+{
+    if (drawsProgress())
+        std::cerr << "\r\033[K" << escapeForTerminal(what) << ' ' << sizeText(done) << " of " << sizeText(of)
+                  << std::flush;
+}
+
+/// Says on standard error what a connection does.
+hosts::HostWatch watchOf(const std::string& name)
+{
+    const auto state = [name](HostState now, const std::string& words) {
+        if (now == HostState::Lost) {
+            eraseLine();
+            std::cerr << name << ": " << escapeForTerminal(words) << "; trying again" << std::endl;
+        } else if (now == HostState::Installing && !isQuiet()) {
+            std::cerr << name << ": copying Tilescope there" << std::endl;
+        }
+    };
+    const auto copying = [name](Bytes done, Bytes of) {
+        if (done == of)
+            eraseLine();
+        else
+            drawShare(name + ": copied", done, of);
+    };
+    return {.state = state, .copying = copying};
+}
+
+fs::path copiesFolder()
+{
+    const fs::path cache = userCacheDirectory();
+    if (cache.empty())
+        throw Error{.what = "neither XDG_CACHE_HOME nor HOME is set",
+                    .where = "cache",
+                    .remedy = "set HOME to your home folder",
+                    .kind = ErrorKind::Environment};
+    return cache / "remote";
+}
+
+hosts::FetchWatch fetchWatch(const std::string& name)
+{
+    return [name](const hosts::FetchProgress& progress) {
+        if (progress.done == progress.of)
+            eraseLine();
+        else
+            drawShare("fetching " + name, progress.done, progress.of);
+    };
+}
+
+/// The file that results are added to, before anything is started for it.
+void requireUsable(const fs::path& file)
+{
+    outputPath(file);
+    std::error_code error;
+    if (fs::exists(file, error))
+        store::RunReader{file}.runIds(); // throws where it is not a recording, or damaged
+}
+
+/// Adds the recording of ended work to a local file and removes it there, once it is safe here.
+void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& file, SayMerge say,
+               std::stop_token stop)
+{
+    const std::string name = host.host().name;
+    const hosts::FetchedFile fetched =
+        fetchResult(host, job.id(), copiesFolder(), fetchWatch("the runs of " + name), stop);
+    const store::VerifyReport report = store::verify(fetched.file);
+    if (!report.ok())
+        throw Error{.what = "the recording of " + name + " arrived damaged (" + report.problems.front() + ")",
+                    .where = fetched.file.string(),
+                    .remedy = "fetch it again",
+                    .kind = ErrorKind::Failure};
+    const store::MergeOutcome merged = store::merge(std::array{fetched.file}, file);
+    if (merged.added + merged.present != report.runs)
+        throw Error{.what = "does not hold all runs of " + name,
+                    .where = file.string(),
+                    .remedy = "fetch them again",
+                    .kind = ErrorKind::Failure};
+    job.remove(stop);
+    std::error_code ignored;
+    fs::remove_all(fetched.file.parent_path(), ignored);
+    // On standard error: standard output has the events, or what a program prints.
+    if (say == SayMerge::Yes && !isQuiet())
+        std::cerr << counted(merged.added, "run") << " of " << name << " added to "
+                  << escapeForTerminal(file.string()) << " (" << sizeText(fetched.received) << ")"
+                  << std::endl;
+}
+
+/// What a user needs to know to come back to work that goes on.
+[[noreturn]] void leave(const hosts::RemoteHost& host, const hosts::RemoteJob& job, const fs::path& file)
+{
+    const std::string name = host.host().name;
+    std::cerr << name << ": the work goes on there; come back to it with: tilescope hosts attach " << name
+              << ' ' << job.id() << (file.empty() ? "" : " -o " + shellPath(file)) << std::endl;
+    throw Cancelled{};
+}
+
+/// Follows work to its end and brings its recording home.
+int carryOut(hosts::RemoteHost& host, hosts::RemoteJob& job, const hosts::JobOutput& output,
+             const fs::path& file, const session::StopSignals& signals, SayMerge say = SayMerge::Yes)
+{
+    hosts::JobEnd end;
+    try {
+        end = job.follow(output, signals.first(), signals.second());
+        if (file.empty() || !end.hasResult)
+            job.remove(signals.second());
+    } catch (const hosts::Stopped&) {
+        leave(host, job, file);
+    }
+    try {
+        if (!file.empty() && end.hasResult)
+            bringHome(host, job, file, say, signals.second());
+    } catch (const Error&) {
+        std::cerr << host.host().name << ": the runs stay there; fetch them with: tilescope hosts attach "
+                  << host.host().name << ' ' << job.id() << " -o " << shellPath(file) << std::endl;
+        throw;
+    } catch (const hosts::Stopped&) {
+        leave(host, job, file);
+    }
+    if (!end.failure.empty())
+        throw Error{.what = end.failure,
+                    .where = host.host().name,
+                    .remedy =
+                        end.hasResult ? "its recording was added as far as it was written" : "start it again",
+                    .kind = ErrorKind::Failure};
+    return end.exitCode();
+}
+
+/// Says where work waits.
+void sayQueue(const std::string& name, const std::string& number, const std::string& state)
+{
+    if (!isQuiet() && !state.empty())
+        std::cerr << name << ": job " << escapeForTerminal(number)
+                  << " of Slurm: " << escapeForTerminal(state) << std::endl;
+}
+
+/// Passes on what a program prints.
+hosts::JobOutput passedOn(const std::string& name)
+{
+    return {.out = [](std::string_view bytes) { std::cout << bytes << std::flush; },
+            .errors = [](std::string_view bytes) { std::cerr << bytes << std::flush; },
+            .queue = [name](const std::string& number,
+                            const std::string& state) { sayQueue(name, number, state); }};
+}
+
+/// The events of a sweep from the lines of its output.
+class Events {
+public:
+    Events(const fs::path& file, const std::function<void(const session::Event&)>& onEvent)
+        : file_(file.string()), onEvent_(onEvent)
+    {
+    }
+    void feed(std::string_view bytes)
+    {
+        splitter_.feed(bytes, [this](std::string_view line) { take(line); });
+    }
+    void feedErrors(std::string_view bytes)
+    {
+        errors_.feed(bytes, [](std::string_view line) { std::cerr << escapeForTerminal(line) << std::endl; });
+    }
+    void finish()
+    {
+        errors_.finish([](std::string_view line) { std::cerr << escapeForTerminal(line) << std::endl; });
+    }
+
+private:
+    void take(std::string_view line)
+    {
+        std::optional<session::Event> event;
+        try {
+            event = session::parseEvent(line);
+        } catch (const Error&) {
+            std::cerr << escapeForTerminal(line.substr(0, 200)) << std::endl; // of a library there
+        }
+        if (!event)
+            return;
+        if (auto* hello = std::get_if<session::HelloEvent>(&*event))
+            hello->file = file_; // where the runs will be
+        onEvent_(*event);
+    }
+
+    const std::string file_;
+    const std::function<void(const session::Event&)>& onEvent_;
+    session::LineSplitter splitter_;
+    session::LineSplitter errors_;
+};
+
+} // namespace
+
+hosts::RemoteHost hostNamed(const std::string& name)
+{
+    return {hosts::HostList::ofUser().get(name), watchOf(name)};
+}
+
+std::optional<std::string_view> fileOnHost(std::string_view text)
+{
+    const auto remote = hosts::remotePathOf(text);
+    if (!remote)
+        return {};
+    std::error_code ignored;
+    if (fs::exists(remote->host, ignored)) // FILE:RUN
+        return {};
+    if (!hosts::HostList::ofUser().find(remote->host))
+        return {};
+    const std::size_t colon = text.rfind(':');
+    const bool namesRuns = colon > remote->host.size() && colon + 1 < text.size() &&
+                           text.find_first_not_of("0123456789,", colon + 1) == std::string_view::npos;
+    return namesRuns ? text.substr(0, colon) : text;
+}
+
+std::optional<fs::path> fetchedFile(std::string_view named)
+{
+    const auto remote = hosts::remotePathOf(named);
+    if (!remote || fileOnHost(named) != named)
+        return {};
+    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    try {
+        hosts::RemoteHost host = hostNamed(remote->host);
+        host.prepare(signals.first());
+        const fs::path file =
+            fetchFile(host, remote->path, copiesFolder(), fetchWatch(std::string(named)), signals.first())
+                .file;
+        rememberNamed(file, named);
+        return file;
+    } catch (const hosts::Stopped&) {
+        eraseLine();
+        throw Cancelled{};
+    }
+}
+
+int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>& points,
+                const session::SweepOptions& options,
+                const std::function<void(const session::Event&)>& onEvent,
+                const session::StopSignals& signals, SayMerge say)
+{
+    requireUsable(options.file);
+    hosts::RemoteHost host = hostNamed(name);
+    std::optional<hosts::RemoteJob> job;
+    try {
+        host.prepare(signals.first());
+        job = hosts::RemoteJob::start(host,
+                                      {.kind = hosts::JobRequest::Kind::Sweep,
+                                       .points = hosts::sweepLines(points, options),
+                                       .label = options.commandLine,
+                                       .output = fs::absolute(options.file).string()},
+                                      signals.first());
+    } catch (const hosts::Stopped&) {
+        throw Cancelled{};
+    }
+    Events events(options.file, onEvent);
+    const int code = carryOut(host, *job,
+                              {.out = [&](std::string_view bytes) { events.feed(bytes); },
+                               .errors = [&](std::string_view bytes) { events.feedErrors(bytes); },
+                               .queue = [&name](const std::string& number,
+                                                const std::string& state) { sayQueue(name, number, state); }},
+                              options.file, signals, say);
+    events.finish();
+    return code;
+}
+
+int commandOnHost(const std::string& name, hosts::JobRequest request, const fs::path& output)
+{
+    if (!output.empty()) {
+        requireUsable(output);
+        request.output = fs::absolute(output).string();
+    }
+    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    hosts::RemoteHost host = hostNamed(name);
+    std::optional<hosts::RemoteJob> job;
+    try {
+        host.prepare(signals.first());
+        job = hosts::RemoteJob::start(host, request, signals.first());
+    } catch (const hosts::Stopped&) {
+        throw Cancelled{};
+    }
+    return carryOut(host, *job, passedOn(name), output, signals);
+}
+
+int attachToHost(const std::string& name, const std::string& id, const fs::path& output)
+{
+    const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    hosts::RemoteHost host = hostNamed(name);
+    try {
+        host.prepare(signals.first());
+        const auto entries = hosts::RemoteJob::list(host, signals.first());
+        const auto entry = std::ranges::find(entries, id, &hosts::JobEntry::id);
+        if (entry == entries.end())
+            throw Error{.what = "no such work there",
+                        .where = id,
+                        .remedy = "tilescope hosts jobs " + name + " lists it"};
+        const fs::path file = output.empty() ? fs::path(entry->output) : output;
+        if (!file.empty())
+            requireUsable(file);
+        hosts::RemoteJob job(host, id);
+        return carryOut(host, job, passedOn(name), file, signals);
+    } catch (const hosts::Stopped&) {
+        throw Cancelled{};
+    }
+}
+
+} // namespace tilescope::cli

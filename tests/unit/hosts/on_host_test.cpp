@@ -1,0 +1,359 @@
+// The command line with --on HOST and HOST:PATH, over a real sshd, with a fake engine there.
+
+#include "core/model/text.h"
+#include "core/store/run_reader.h"
+#include "tests/unit/hosts/sshd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+namespace tilescope {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Program;
+using testing::ProgramResult;
+namespace fs = std::filesystem;
+
+/// One server for all tests: copying the programs of a build there takes seconds.
+class OnHost : public ::testing::Test {
+protected:
+    static void SetUpTestSuite()
+    {
+        if (testing::Sshd::whyMissing().empty())
+            sshd = std::make_unique<testing::Sshd>();
+    }
+    static void TearDownTestSuite()
+    {
+        if (sshd)
+            testing::runProgram({"/bin/sh", "-c", "ssh -O exit gpubox"}, sshd->home(), sshd->environment());
+        sshd.reset();
+    }
+    void SetUp() override
+    {
+        if (!sshd)
+            GTEST_SKIP() << testing::Sshd::whyMissing();
+        environment = sshd->environment();
+        engineDoes("ok");
+    }
+
+    static void usual()
+    {
+        sshd->setForcedCommand("exec env -i HOME=" + sshd->remote().string() +
+                               " PATH=/usr/bin:/bin /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+    }
+    /// What the engine there does, by the seed of a point.
+    void engineDoes(const std::string& script)
+    {
+        fs::remove(sshd->remote() / "gate");
+        const ProgramResult added =
+            tilescope({"hosts", "add", "gpubox", "--set-up", "export TILESCOPE_ENGINE=" FAKE_ENGINE,
+                       "--set-up", "export FAKE_SCRIPT=" + script, "--set-up", "export FAKE_GATE=$HOME/gate",
+                       "--set-up", "echo this is printed by a start file"});
+        ASSERT_EQ(added.code, 0) << added.err;
+    }
+    std::vector<std::string> command(std::vector<std::string> words) const
+    {
+        words.insert(words.begin(), TILESCOPE_PROGRAM);
+        return words;
+    }
+    ProgramResult tilescope(std::vector<std::string> words) const
+    {
+        return testing::runProgram(command(std::move(words)), folder.path(), environment);
+    }
+    std::vector<std::string> sweep(const std::string& seeds, const std::string& file,
+                                   const std::string& steps = "3") const
+    {
+        return {"run", "attention", "--on", "gpubox",   "--steps", steps, "--seq-len",
+                "64",  "--seed",    seeds,  "--format", "json",    "-o",  file};
+    }
+    std::vector<std::string> statuses(const std::string& file) const
+    {
+        std::vector<std::string> words;
+        const store::RunReader reader(folder / file);
+        for (const store::RunRecord& run : reader.runs())
+            words.emplace_back(wordOf(run.result.status));
+        return words;
+    }
+    std::size_t jobsThere() const
+    {
+        std::error_code none;
+        const fs::directory_iterator jobs(sshd->remote() / ".cache/tilescope/jobs", none);
+        return none ? 0 : std::size_t(std::distance(begin(jobs), end(jobs)));
+    }
+    static bool enginesRunThere()
+    {
+        return testing::runProgram(
+                   {"/usr/bin/pgrep", "-f", (sshd->remote() / ".cache/tilescope/jobs").string()},
+                   sshd->home())
+                   .code == 0;
+    }
+
+    static inline std::unique_ptr<testing::Sshd> sshd;
+    testing::TemporaryFolder folder;
+    std::map<std::string, std::string> environment;
+};
+
+TEST_F(OnHost, RunsASweepAndBringsItHome)
+{
+    const ProgramResult first = tilescope(sweep("[0, 1]", "a.tscope"));
+    ASSERT_EQ(first.code, 0) << first.err;
+    EXPECT_THAT(first.err, HasSubstr("2 runs of gpubox added to a.tscope"));
+    std::istringstream lines(first.out);
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(nlohmann::json::parse(line)["file"], "a.tscope");
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
+    EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
+    EXPECT_EQ(jobsThere(), 0u);
+
+    const ProgramResult second = tilescope(sweep("[2]", "a.tscope"));
+    ASSERT_EQ(second.code, 0) << second.err;
+    EXPECT_THAT(second.err, Not(HasSubstr("copying Tilescope")));
+    EXPECT_EQ(statuses("a.tscope").size(), 3u);
+
+    std::ofstream(folder / "sweep.yaml")
+        << "workload: attention\nsteps: 3\nsweep: {seed: [0, 1, 2, 3]}\nfixed: {seq_len: 64}\n";
+    const ProgramResult third =
+        tilescope({"--batch", "sweep.yaml", "-o", "a.tscope", "--resume", "--on", "gpubox"});
+    ASSERT_EQ(third.code, 0) << third.err;
+}
+
+TEST_F(OnHost, GivesTheExitCodeOfItsPoints)
+{
+    engineDoes("ok,segv");
+    const ProgramResult ended = tilescope(sweep("[0, 1]", "a.tscope"));
+    EXPECT_EQ(ended.code, 3) << ended.err;
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "error"}));
+}
+
+TEST_F(OnHost, LosesAndDoublesNothingWhenConnectionsBreak)
+{
+    engineDoes("ok,gate,ok,gate");
+    Program running(command(sweep("[0, 1, 2, 3]", "a.tscope")), folder.path(), environment);
+    ASSERT_TRUE(running.waitFor("\"index\":1"));
+    for (int cut = 0; cut < 3; ++cut)
+        sshd->cut();
+    sshd->stop();
+    std::ofstream(sshd->remote() / "gate") << "open";
+    sshd->start();
+    const ProgramResult ended = running.wait();
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("; trying again"));
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok", "ok", "ok"}));
+    std::size_t results = 0;
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);)
+        results += nlohmann::json::parse(line)["event"] == "result" ? 1 : 0;
+    EXPECT_EQ(results, 4u) << ended.out;
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
+// Cuts at random moments until the sweep has ended. TILESCOPE_CUT_ROUNDS sets the number of sweeps, TILESCOPE_CUT_SEED
+// the moments.
+TEST_F(OnHost, SurvivesCutsAtAnyMoment)
+{
+    const auto numberOf = [](const char* name, unsigned usual) {
+        const char* text = std::getenv(name);
+        return text ? unsigned(std::stoul(text)) : usual;
+    };
+    const unsigned seed = numberOf("TILESCOPE_CUT_SEED", 1);
+    std::mt19937 random(seed);
+    for (unsigned round = 0; round < numberOf("TILESCOPE_CUT_ROUNDS", 1); ++round) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
+        const std::string file = "cut" + std::to_string(round) + ".tscope";
+        std::atomic<bool> hasEnded = false;
+        std::atomic<int> cuts = 0;
+        std::thread cutting([&] {
+            constexpr int kMostCuts = 4; // so that it comes to an end on a slow machine
+            while (!hasEnded && cuts < kMostCuts) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1500));
+                sshd->cut();
+                ++cuts;
+            }
+        });
+        const ProgramResult ended = tilescope(sweep("[0, 1, 2]", file));
+        hasEnded = true;
+        cutting.join();
+        ASSERT_EQ(ended.code, 0) << ended.err;
+        EXPECT_EQ(statuses(file), (std::vector<std::string>{"ok", "ok", "ok"}));
+        EXPECT_EQ(jobsThere(), 0u);
+        std::cout << "round " << round << ": " << cuts << " cuts\n";
+    }
+}
+
+TEST_F(OnHost, CancelsThere)
+{
+    engineDoes("slow");
+    Program running(command(sweep("[0, 1, 2]", "a.tscope", "100000")), folder.path(), environment);
+    ASSERT_TRUE(running.waitFor("\"sample\""));
+    kill(running.pid(), SIGINT);
+    const ProgramResult ended = running.wait();
+    EXPECT_EQ(ended.code, 130) << ended.err;
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"cancelled"}));
+    EXPECT_EQ(jobsThere(), 0u);
+    EXPECT_FALSE(enginesRunThere());
+}
+
+TEST_F(OnHost, GoesOnWithoutItsClientAndIsAttachedTo)
+{
+    engineDoes("gate");
+    {
+        Program running(command(sweep("[0, 1]", "a.tscope")), folder.path(), environment);
+        ASSERT_TRUE(running.waitFor("\"index\":0"));
+        kill(running.pid(), SIGKILL);
+        running.wait();
+    }
+    std::ofstream(sshd->remote() / "gate") << "open";
+    const ProgramResult listed = tilescope({"hosts", "jobs", "gpubox", "--format", "json"});
+    ASSERT_EQ(listed.code, 0) << listed.err;
+    const auto jobs = nlohmann::json::parse(listed.out);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0]["output"], (fs::canonical(folder.path()) / "a.tscope").string());
+    const ProgramResult attached = tilescope({"hosts", "attach", "gpubox", jobs[0]["job"]});
+    EXPECT_EQ(attached.code, 0) << attached.err;
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
+TEST_F(OnHost, ReadsFilesOfTheHost)
+{
+    ASSERT_EQ(tilescope(sweep("[0, 1]", "a.tscope")).code, 0);
+    fs::create_directory(sshd->remote() / "runs of me");
+    fs::copy_file(folder / "a.tscope", sshd->remote() / "runs of me/it's.tscope");
+    const std::string there = "gpubox:runs of me/it's.tscope";
+    const ProgramResult here = tilescope({"show", "a.tscope", "--format", "csv"});
+    const ProgramResult shown = tilescope({"show", there, "--format", "csv"});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_EQ(shown.out, here.out);
+    EXPECT_EQ(tilescope({"verify", there}).code, 0);
+    EXPECT_THAT(tilescope({"compare", there + ":1", "a.tscope:2"}).code, AnyOf(0, 1));
+    const ProgramResult absolute =
+        tilescope({"sql", "gpubox:" + (sshd->remote() / "runs of me/it's.tscope").string(),
+                   "select count(*) from runs", "--format", "csv"});
+    EXPECT_THAT(absolute.out, HasSubstr("2")) << absolute.err;
+
+    const ProgramResult missing = tilescope({"show", "gpubox:no/such.tscope"});
+    EXPECT_EQ(missing.code, 2);
+    EXPECT_THAT(missing.err, HasSubstr("gpubox:no/such.tscope: no such file there; "));
+    // A local file with a colon in its name is a local file.
+    fs::copy_file(folder / "a.tscope", folder / "gpubox:a.tscope");
+    EXPECT_EQ(tilescope({"show", "gpubox:a.tscope", "--format", "csv"}).out, here.out);
+}
+
+// Everything that the server's commands print goes through a file. A file that is no recording is fetched all the same.
+TEST_F(OnHost, FetchesOnlyPiecesThatChanged)
+{
+    constexpr std::uintmax_t kMiB = 1 << 20;
+    const fs::path file = sshd->remote() / "big";
+    {
+        std::ofstream big(file);
+        for (std::uintmax_t i = 0; i < 5 * kMiB / 8; ++i)
+            big << std::setw(7) << i << '\n';
+    }
+    const auto traffic = [&] {
+        fs::remove(sshd->remote() / "traffic");
+        const ProgramResult ended = tilescope({"verify", "gpubox:big"});
+        EXPECT_EQ(ended.code, 2) << ended.err;
+        EXPECT_THAT(ended.err, HasSubstr("gpubox:big: not a recording"));
+        return fs::file_size(sshd->remote() / "traffic");
+    };
+    // With the exit code of the command, not that of tee.
+    sshd->setForcedCommand("{ env -i HOME=" + sshd->remote().string() +
+                           " PATH=/usr/bin:/bin /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"; echo $? >code.$$; } | "
+                           "tee -a traffic; exit $(cat code.$$)");
+    EXPECT_GT(traffic(), 5 * kMiB);
+    EXPECT_LT(traffic(), 10'000u) << "nothing changed";
+    std::ofstream(file, std::ios::app) << std::string(100'000, 'x');
+    EXPECT_LT(traffic(), 200'000u) << "only the last piece is new";
+    std::fstream(file) << "changed in the first piece";
+    EXPECT_THAT(traffic(), ::testing::AllOf(::testing::Gt(kMiB), ::testing::Lt(kMiB + 100'000)));
+    fs::resize_file(file, 2 * kMiB);
+    EXPECT_LT(traffic(), 10'000u) << "shorter, with the same pieces";
+    usual();
+}
+
+TEST_F(OnHost, RunsProgramsAndDoctorThere)
+{
+    fs::create_directory(sshd->remote() / "work");
+    const ProgramResult recorded =
+        tilescope({"record", "--on", "gpubox", "--cwd", "work", "-o", "a.tscope", "--", "/bin/sh", "-c",
+                   "echo \"out of $PWD\"; echo 'to err' >&2; exit 7"});
+    EXPECT_EQ(recorded.code, 7) << recorded.err;
+    EXPECT_THAT(recorded.out, HasSubstr("out of " + (sshd->remote() / "work").string() + "\n"));
+    EXPECT_THAT(recorded.err, HasSubstr("to err\n"));
+    EXPECT_EQ(jobsThere(), 0u);
+    const ProgramResult elsewhere =
+        tilescope({"record", "--on", "gpubox", "--cwd", "nowhere", "--", "/bin/true"});
+    EXPECT_EQ(elsewhere.code, 2);
+    EXPECT_THAT(elsewhere.err, HasSubstr("no such folder there"));
+    const ProgramResult doctor = tilescope({"doctor", "--on", "gpubox", "--format", "json"});
+    EXPECT_THAT(doctor.code, AnyOf(0, 4)) << doctor.err;
+    EXPECT_GT(nlohmann::json::parse(doctor.out).size(), 5u);
+}
+
+// The commands of Slurm are scripts: the job waits until squeue has been asked about it.
+TEST_F(OnHost, SubmitsToSlurmAndSaysWhyAJobWaits)
+{
+    fs::create_directory(sshd->remote() / "slurm");
+    const auto script = [&](const std::string& name, const std::string& text) {
+        sshd->write("remote/slurm/" + name, "#!/bin/sh\n" + text);
+        fs::permissions(sshd->remote() / "slurm" / name, fs::perms::owner_all);
+    };
+    script("sbatch", "for w in \"$@\"; do case $w in --output=*) o=${w#*=};; --error=*) e=${w#*=};; "
+                     "--wrap=*) c=${w#*=};; --partition=gpu) p=yes;; esac; done\n"
+                     "test \"$p\" = yes || exit 9\necho 4711\n"
+                     "until test -e $HOME/asked; do sleep 0.05; done\n"
+                     "exec /bin/sh -c \"$c\" >>\"$o\" 2>>\"$e\"\n");
+    script("squeue", "echo \"PENDING Priority\"\ntouch $HOME/asked\n");
+    ASSERT_EQ(tilescope({"hosts", "add", "cluster", "--address", "gpubox", "--kind", "slurm",
+                         "--sbatch=--partition=gpu", "--set-up",
+                         "export PATH=$HOME/slurm:$PATH TILESCOPE_ENGINE=" FAKE_ENGINE})
+                  .code,
+              0);
+    std::vector<std::string> words = sweep("[0, 1]", "a.tscope");
+    words[3] = "cluster";
+    const ProgramResult ended = tilescope(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("cluster: job 4711 of Slurm: PENDING Priority"));
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
+TEST_F(OnHost, RefusesUnknownHostsAndUnusableFilesAtOnce)
+{
+    const ProgramResult unknown = tilescope({"run", "attention", "--on", "gpubux", "-o", "a.tscope"});
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("did you mean 'gpubox'?"));
+    const ProgramResult dashed = tilescope({"run", "attention", "--on=-oProxyCommand=id", "-o", "a.tscope"});
+    EXPECT_EQ(dashed.code, 2) << dashed.err;
+    std::ofstream(folder / "text.tscope") << "no recording\n";
+    const ProgramResult unusable = tilescope(sweep("[0]", "text.tscope"));
+    EXPECT_EQ(unusable.code, 2) << unusable.err;
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
+TEST_F(OnHost, SaysThatWhatAHostSendsIsNoAnswer)
+{
+    ASSERT_EQ(tilescope(sweep("[0]", "a.tscope")).code, 0);
+    sshd->setForcedCommand(
+        "case \"$SSH_ORIGINAL_COMMAND\" in *serve*) exec head -c 3000000 /dev/zero;; esac; "
+        "exec env -i HOME=" +
+        sshd->remote().string() + " PATH=/usr/bin:/bin /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+    const ProgramResult ended = tilescope({"show", "gpubox:a.tscope"});
+    EXPECT_EQ(ended.code, 4);
+    EXPECT_THAT(ended.err, HasSubstr("gpubox: it sends something else than Tilescope's answers; "));
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+    usual();
+}
+
+} // namespace tilescope
