@@ -137,6 +137,8 @@ bool decode(Taker& from, WorkingBlock& block)
     from.rows(block.allocations);
     from.rows(block.held);
     from.rows(block.collectives);
+    from.rows(block.stacks);
+    from.rows(block.samples);
     from.rows(block.losses);
     block.recordsChecked = from.take<std::int64_t>();
     return from.good;
@@ -283,6 +285,8 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
     putRows(payload, block.allocations);
     putRows(payload, block.held);
     putRows(payload, block.collectives);
+    putRows(payload, block.stacks);
+    putRows(payload, block.samples);
     putRows(payload, block.losses);
     put(payload, block.recordsChecked);
     hasEvents_ = write(kEventsBlock, payload) || hasEvents_;

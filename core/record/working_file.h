@@ -19,7 +19,7 @@
 /// Strings are numbered from 0 in the order of the file; kNoString stands for none.
 namespace tilescope::record {
 
-inline constexpr std::string_view kWorkingFileLine = "tilescope working file 3\n";
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 4\n";
 inline constexpr std::uint32_t kNoString = ~0U;
 
 /// A host range. Times are nanoseconds of the process' steady clock, here and below.
@@ -120,6 +120,23 @@ struct CollectiveRow {
     std::uint32_t isOfNccl; ///< 1: a call of NCCL itself, perhaps within a row that the framework noted
 };
 
+/// A stack of the host: its last call. Numbered from 0 in the order of the file.
+struct StackRow {
+    std::uint32_t caller; ///< an earlier one; kNoString: it is outermost
+    std::uint32_t name;   ///< string, as of a FrameRow
+    std::uint32_t line;   ///< that runs; 0: unknown
+    std::uint32_t unused;
+};
+
+/// An instant at which a thread had a stack: a launch, with the time of the ActivityRow's `launched`, or a sample.
+struct SampleRow {
+    std::int64_t time;
+    std::uint32_t thread;
+    std::uint32_t stack;
+    std::uint32_t state; ///< SampleState
+    std::uint32_t unused;
+};
+
 struct ThreadRow {
     std::uint32_t thread;
     std::uint32_t name;
@@ -152,13 +169,15 @@ struct WorkingBlock {
     std::vector<AllocRow> allocations;
     std::vector<HeldRow> held;
     std::vector<CollectiveRow> collectives;
+    std::vector<StackRow> stacks; ///< those that no earlier block has
+    std::vector<SampleRow> samples;
     std::vector<LossRow> losses;
     std::int64_t recordsChecked = 0;
 
     bool hasEvents() const
     {
         return !ranges.empty() || !activities.empty() || !calls.empty() || !ops.empty() || !frames.empty() ||
-               !allocations.empty() || !held.empty() || !collectives.empty();
+               !allocations.empty() || !held.empty() || !collectives.empty() || !samples.empty();
     }
 };
 

@@ -5,6 +5,7 @@
 #include "core/model/text.h"
 #include "core/store/file/database.h"
 #include "core/store/rows/counter_rows.h"
+#include "core/store/rows/host_sample_rows.h"
 #include "core/store/rows/memory_rows.h"
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/row_inserter.h"
@@ -139,6 +140,7 @@ public:
     MemoryRows memory{target.database(), target.chunks(), target.strings()};
     PartyRows parties{target.database(), target.chunks(), target.strings()};
     CounterRows counterTracks{target.database(), target.chunks(), target.strings()};
+    HostSampleRows hostSamples{target.database(), target.chunks(), target.strings()};
 
 private:
     template <class Record> void append(EventKind kind, const Record& record)
@@ -448,6 +450,14 @@ void RunWriter::writeCounterTracks(std::span<const CounterTrack> tracks)
     impl_->inRun([&] {
         for (const CounterTrack& track : tracks)
             impl_->counterTracks.insert(track, impl_->frame);
+    });
+}
+
+void RunWriter::writeHostSamples(std::span<const HostSamples> samples)
+{
+    impl_->inRun([&] {
+        for (const HostSamples& each : samples)
+            impl_->hostSamples.insert(each, impl_->frame);
     });
 }
 

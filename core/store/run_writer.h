@@ -15,6 +15,7 @@
 
 namespace tilescope {
 struct CounterTrack;
+struct HostSamples;
 struct MemoryFacts;
 struct RunParties;
 } // namespace tilescope
@@ -66,6 +67,9 @@ public:
     void writeCounters(std::span<const CounterValue> counters);
     /// Adds the counters read while the run was traced; each counter once.
     void writeCounterTracks(std::span<const CounterTrack> tracks);
+    /// The Python stacks of its threads, one element for each process; once a run at most. The samples of a thread are by
+    /// time.
+    void writeHostSamples(std::span<const HostSamples> samples);
     void writeMemory(const MemoryFacts& facts);
     /// Processes, devices, streams and clocks; once a run at most.
     void writeParties(const RunParties& parties);

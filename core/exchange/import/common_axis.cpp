@@ -47,6 +47,12 @@ TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
         for (CounterPoint& point : track.points)
             point.time += offset;
     }
+    for (auto& [process, samples] : trace.hostSamples) {
+        const Nanoseconds offset(offsetOf(process));
+        for (SampledHostThread& thread : samples.threads)
+            for (HostSample& sample : thread.samples)
+                sample.time += offset;
+    }
     if (trace.memory)
         for (const AllocEvent& event : trace.memory->first.allocEvents)
             all.include(nanosecondsOf(event.time), nanosecondsOf(event.time));

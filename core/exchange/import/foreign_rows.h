@@ -4,6 +4,7 @@
 #include "core/exchange/import/rules/rules.h"
 #include "core/exchange/import/trace_builder.h"
 #include "core/model/events.h"
+#include "core/model/host_samples.h"
 
 #include <cstdint>
 #include <map>
@@ -116,8 +117,9 @@ struct ForeignTrace {
     std::vector<ForeignHeld> held;
     std::vector<Collective> collectives;
     std::vector<Wait> waits;
-    std::vector<std::pair<ProcessIndex, CounterTrack>> counters; ///< by the process of their clock
-    std::optional<std::pair<TraceBatch, MemoryFacts>> memory;    ///< of a snapshot
+    std::vector<std::pair<ProcessIndex, CounterTrack>> counters;   ///< by the process of their clock
+    std::vector<std::pair<ProcessIndex, HostSamples>> hostSamples; ///< by process; samples in any order
+    std::optional<std::pair<TraceBatch, MemoryFacts>> memory;      ///< of a snapshot
     std::vector<EnvironmentEntry> environment;
     std::vector<std::string> flags; ///< of the run, as flagText() makes them
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail

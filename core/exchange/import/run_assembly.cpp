@@ -101,6 +101,7 @@ public:
         writeAllocations();
         writeCollectivesAndWaits();
         writeCounters();
+        writeHostSamples();
         addFacts();
         TraceBatch last;
         for (const auto& [which, count] : trace_.losses)
@@ -431,6 +432,18 @@ private:
             tracks.push_back(std::move(part));
         }
         writer_->writeCounterTracks(tracks);
+    }
+
+    void writeHostSamples()
+    {
+        std::vector<HostSamples> all;
+        for (auto& [process, samples] : trace_.hostSamples) {
+            for (SampledHostThread& thread : samples.threads)
+                std::ranges::stable_sort(thread.samples, {}, &HostSample::time);
+            samples.process = trace_.parties.processes.size() < 2 ? ProcessIndex{} : process;
+            all.push_back(std::move(samples));
+        }
+        writer_->writeHostSamples(all);
     }
 
     // Memory ------------------------------------------------------------------------------------------------

@@ -393,6 +393,11 @@ void TraceBuilder::addCounter(ProcessIndex process, CounterTrack track)
     impl_->trace.counters.emplace_back(process, std::move(track));
 }
 
+void TraceBuilder::addHostSamples(ProcessIndex process, HostSamples samples)
+{
+    impl_->trace.hostSamples.emplace_back(process, std::move(samples));
+}
+
 DeviceIndex TraceBuilder::knownDevice(std::string_view uuid, std::int32_t ordinal) const
 {
     const std::vector<KnownDevice>& devices = impl_->trace.devices;

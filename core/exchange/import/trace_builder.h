@@ -4,6 +4,7 @@
 #include "core/base/units.h"
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
+#include "core/model/host_samples.h"
 #include "core/model/losses.h"
 #include "core/model/memory.h"
 #include "core/model/processes.h"
@@ -178,6 +179,8 @@ public:
     /// A counter, whose times are of the clock of `process`. Its device is from device() or knownDevice(); finish()
     /// cuts it to the time from the first to the last event.
     void addCounter(ProcessIndex process, CounterTrack track);
+    /// The Python stacks of a process, once: its threads are those of thread(), and their samples in any order.
+    void addHostSamples(ProcessIndex process, HostSamples samples);
     /// The device with this UUID, or with this number where UUIDs are unknown; none if no process used it.
     DeviceIndex knownDevice(std::string_view uuid, std::int32_t ordinal) const;
     /// A memory snapshot of one of the processes: its events, blocks and segments.

@@ -51,11 +51,12 @@ RunCopier::Changed RunCopier::changeOf(std::string_view table, std::string_view 
         {"run", "first_range", Changed::FirstRange}, {"run", "first_op", Changed::FirstOp},
         {"run", "status", Changed::Status},          {"run", "reason", Changed::Reason},
         {"thread", "name", Changed::Text},           {"counter_track", "name", Changed::Text},
-        {"counter_track", "unit", Changed::Text},    {"code_place", "path", Changed::Text},
-        {"code_place", "file", Changed::Text},       {"code_place", "function", Changed::Text},
-        {"collective", "range", Changed::Range},     {"collective", "op", Changed::Text},
-        {"collective", "grp", Changed::Text},        {"collective", "ranks", Changed::Text},
-        {"collective", "dtype", Changed::Text},      {"collective", "path", Changed::Text}};
+        {"counter_track", "unit", Changed::Text},    {"host_stack", "function", Changed::Text},
+        {"code_place", "path", Changed::Text},       {"code_place", "file", Changed::Text},
+        {"code_place", "function", Changed::Text},   {"collective", "range", Changed::Range},
+        {"collective", "op", Changed::Text},         {"collective", "grp", Changed::Text},
+        {"collective", "ranks", Changed::Text},      {"collective", "dtype", Changed::Text},
+        {"collective", "path", Changed::Text}};
     if (column == "id")
         return Changed::Id;
     if (column == "run")

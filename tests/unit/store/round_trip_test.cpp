@@ -1,5 +1,7 @@
 #include "core/base/error.h"
 #include "core/model/memory.h"
+#include "core/store/host_sample_reader.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/event_rows.h"
 #include "store_fixture.h"
 
@@ -452,6 +454,46 @@ TEST_F(RoundTrip, KeepsALongCounterInFewBytes)
     }
     EXPECT_THAT(RunReader(file).counterTracks(run), ElementsAre(power, other));
     EXPECT_LT(std::filesystem::file_size(file) - before, 2 * kReadings * 9);
+}
+
+// A minute of samples at 500 a second with a launch every 50 µs, by two threads of a process.
+TEST_F(RoundTrip, KeepsHostSamplesInFewBytes)
+{
+    constexpr std::int64_t kSamples = 30'000;
+    HostSamples samples{.process = ProcessIndex{1},
+                        .stacks = {{kNoStack, "train.py(1): <module>", 90},
+                                   {0, "train.py(12): step", 14},
+                                   {1, "größe.py(3): forward", 0},
+                                   {0, "train.py(12): step", 15}}};
+    std::uint32_t random = 1;
+    for (const std::uint32_t thread : {3U, 5U}) {
+        SampledHostThread& own = samples.threads.emplace_back();
+        own.thread = ThreadId{thread};
+        Timestamp time = make.at(0);
+        for (std::int64_t i = 0; i < kSamples; ++i) {
+            random = random * 1664525U + 1013904223U;
+            time += Nanoseconds(i % 40 == 0 ? 1'000'000 + (random >> 12) : 40'000 + (random >> 17));
+            own.samples.push_back(
+                {.time = time,
+                 .stack = random % 11 == 0 ? kNoStack : random % 4,
+                 .state = i % 40 == 0 ? SampleState::kRan | SampleState::kInCall : SampleState::kLaunch});
+        }
+    }
+    const RunReader reader = written([](RunWriter&) {});
+    const auto before = std::filesystem::file_size(file);
+    {
+        RunWriter writer(file, strings);
+        run = writer.beginRun(header());
+        writer.writeHostSamples(std::array{samples});
+        writer.endRun({});
+    }
+    EXPECT_THAT(hostSamples(file, run), ElementsAre(samples));
+    EXPECT_THAT(hostSamples(file, RunId{1}), IsEmpty());
+    EXPECT_LT(std::filesystem::file_size(file) - before, 2 * kSamples * 5);
+    const auto merged = file.parent_path() / "merged.tscope";
+    EXPECT_EQ(merge(std::array{file}, merged).added, 2);
+    EXPECT_THAT(hostSamples(merged, run), ElementsAre(samples));
+    EXPECT_THAT(verify(merged).problems, IsEmpty());
 }
 
 } // namespace tilescope::store

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
+#include "core/store/host_sample_reader.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/tracks/call_totals.h"
 #include "store_fixture.h"
@@ -401,6 +402,31 @@ TEST_F(FirstVersion, FilesOfVersionElevenAreReadWithoutTotalsOfCalls)
     const fs::path merged = folder / "merged.tscope";
     EXPECT_EQ(merge(std::array{older}, merged).added, 3);
     expectEvents(merged);
+}
+
+// Files of version 13 have no host samples.
+TEST_F(FirstVersion, FilesOfVersionThirteenAreReadWithoutHostSamples)
+{
+    const fs::path older = folder / "version-13.tscope";
+    copyOf("version-13.tscope", older);
+    ASSERT_EQ(readHeader(older).version, 13);
+    const std::string before = contentsOf(older);
+    EXPECT_TRUE(hostSamples(older, RunId{1}).empty());
+    expectSound(older);
+    EXPECT_EQ(contentsOf(older), before);
+    const HostSamples samples{.stacks = {{kNoStack, "train.py(1): step", 2}},
+                              .threads = {{.thread = ThreadId{7}, .samples = {{timestampAt(4), 0, 0}}}}};
+    RunId added;
+    {
+        RunWriter writer(older, strings);
+        added = writer.beginRun(header("new"));
+        writer.writeHostSamples(std::array{samples});
+        writer.endRun({});
+    }
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_TRUE(hostSamples(older, RunId{1}).empty());
+    EXPECT_THAT(hostSamples(older, added), ElementsAre(samples));
+    expectSound(older);
 }
 
 TEST_F(FirstVersion, ANewerFileIsRefused)

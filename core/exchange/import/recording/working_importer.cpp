@@ -84,6 +84,8 @@ public:
         addEnvironment();
         if (process_)
             collectives_.addTo(builder_, process_);
+        if (process_ && !samples_.threads.empty())
+            builder_.addHostSamples(process_, std::move(samples_));
         for (const auto& [key, count] : losses_)
             builder_.addLoss(key.first, count, key.second);
         builder_.countRecord(records_);
@@ -156,6 +158,7 @@ private:
                                         {"modules", "record.modules"},
                                         {"ops", "record.ops"},
                                         {"graphs", "record.graphs"},
+                                        {"host_samples", "record.host_samples"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second});
@@ -201,12 +204,41 @@ private:
             add(row);
         for (const record::CollectiveRow& row : block.collectives)
             collectives_.addCall(row, [this](std::uint32_t string) { return text(string); });
+        for (const record::StackRow& row : block.stacks)
+            add(row);
+        for (const record::SampleRow& row : block.samples)
+            add(row);
         for (const record::LossRow& row : block.losses)
             if (const auto kind = lossCalled(text(row.name)))
                 losses_[{*kind, {}}] = row.count;
         records_ = block.recordsChecked;
         if (watch_ && !watch_(0.5))
             throw Error{.what = "the import was cancelled", .where = file_, .kind = ErrorKind::Failure};
+    }
+
+    void add(const record::StackRow& row)
+    {
+        const bool isOutermost = row.caller == record::kNoString;
+        if (!isOutermost && row.caller >= samples_.stacks.size())
+            builder_.addLoss(RecordLoss::SourceUnreadable);
+        samples_.stacks.push_back(
+            {.caller = isOutermost || row.caller >= samples_.stacks.size() ? kNoStack : row.caller,
+             .function = std::string(text(row.name)),
+             .line = row.line});
+    }
+
+    void add(const record::SampleRow& row)
+    {
+        if (row.stack >= samples_.stacks.size()) {
+            builder_.addLoss(RecordLoss::SourceUnreadable);
+            return;
+        }
+        const ThreadId id = thread(row.thread);
+        const auto [place, isNew] = sampled_.try_emplace(id, samples_.threads.size());
+        if (isNew)
+            samples_.threads.push_back({.thread = id});
+        samples_.threads[place->second].samples.push_back(
+            {.time = timestampAt(row.time), .stack = row.stack, .state = row.state});
     }
 
     void add(const record::RangeRow& row)
@@ -341,6 +373,8 @@ private:
     std::vector<LaunchConfig> launches_;
     std::set<std::uint32_t> launched_;
     RecordedCollectives collectives_;
+    HostSamples samples_;
+    std::map<ThreadId, std::size_t> sampled_;                           ///< index in samples_.threads
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses_; ///< totals of the latest block
     std::int64_t records_ = 0;
     std::int64_t ranges_ = 0;

@@ -66,6 +66,8 @@ void renumberProcesses(ForeignTrace& trace)
     renumberAll(trace.waits);
     for (auto& [process, track] : trace.counters)
         renumber(process);
+    for (auto& [process, samples] : trace.hostSamples)
+        renumber(process);
     trace.parties.processes = std::move(kept);
     trace.sourceOf = std::move(sources);
 }
