@@ -4,6 +4,7 @@
 #include "app/cli/file_cache.h"
 #include "app/cli/recorded_program.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/paths.h"
 #include "core/base/search_path.h"
 #include "core/base/spawn_words.h"
@@ -11,13 +12,27 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 namespace tilescope::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::optional<std::int64_t> parseRate(const std::string& text)
+{
+    constexpr std::int64_t kLeast = 10;
+    constexpr std::int64_t kMost = 10'000;
+    const auto rate = parseNumber<std::int64_t>(text);
+    return rate && *rate >= kLeast && *rate <= kMost ? rate : std::nullopt;
+}
+
+} // namespace
 
 fs::path bootstrapFolder()
 {
@@ -35,6 +50,10 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.flag("--no-memory", noMemory, "do not record PyTorch's allocations");
     arguments.flag("--ops", ops, "record PyTorch's ops with the shapes of their tensors");
     arguments.flag("--stacks", stacks, "record the calls of Python functions");
+    arguments.option(
+        "--host-samples", hostSamples,
+        "how often to note which line of Python runs, a second, for `tilescope show FILE waiting`: 10 to "
+        "10000, lowered where the cores are full; off: never, and not at launches either; default: 500");
 }
 
 void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, const fs::path& folder) const
@@ -45,6 +64,11 @@ void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, co
         if (isWanted)
             wanted += "," + std::string(word);
     program.setOption("torch", wanted);
+    if (hostSamples != "off" && !parseRate(hostSamples))
+        throw Error{.what = "'" + hostSamples + "' is not a number of samples a second from 10 to 10000",
+                    .where = "--host-samples",
+                    .remedy = "give such a number, or off"};
+    program.setOption("host_samples", hostSamples);
     const fs::path cache = FileCache::ofPlugins().folder;
     program.setOption("plugins",
                       cache.string() + (cache.empty() ? "" : ":") + library.parent_path().string());

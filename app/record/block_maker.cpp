@@ -1,5 +1,6 @@
 #include "app/record/block_maker.h"
 
+#include "core/model/host_samples.h"
 #include "core/trace/allocators/device_alloc_log.h"
 #include "core/trace/host/path_tree.h"
 
@@ -74,8 +75,10 @@ void BlockMaker::stopDeviceMemory()
                     [](int, trace::DeviceAllocLog& log) { log.stop(); });
 }
 
-void BlockMaker::drain(trace::CuptiSession* session)
+void BlockMaker::drain(trace::CuptiSession* session, HostSampler* sampler)
 {
+    if (sampler)
+        drainSamples(*sampler);
     if (session && !decoder_) {
         decoder_ = std::make_unique<trace::ActivityDecoder>(session->api(), strings_);
         cuptiReturns_.store(true);
@@ -107,12 +110,35 @@ void BlockMaker::drainHost()
         if (thread != lastThread_ && named_.insert(thread).second)
             assembler_.addThread(thread, threadName(thread, mayOpenFiles_));
         lastThread_ = thread;
+        if (record.kind == HostRecord::Kind::Stack)
+            return launchStacks_[thread].apply(stacks_, record.stack);
+        if (record.kind == HostRecord::Kind::Launch && record.detail != 0)
+            samples_.push_back({.time = record.launch.time,
+                                .thread = thread,
+                                .stack = launchStacks_[thread].number(),
+                                .state = SampleState::kLaunch,
+                                .unused = 0});
         if (record.kind == HostRecord::Kind::Alloc)
             addCpuAllocation(thread, record);
         else
             assembler_.addHost(thread, record);
     });
     drainDeviceMemory();
+}
+
+void BlockMaker::drainSamples(HostSampler& sampler)
+{
+    sampler.drain([this](const HostRecord& record) {
+        if (record.kind == HostRecord::Kind::Stack)
+            sampledStacks_[record.stack.thread].apply(stacks_, record.stack);
+        else
+            samples_.push_back({.time = record.sample.time,
+                                .thread = record.sample.thread,
+                                .stack = sampledStacks_[record.sample.thread].number(),
+                                .state = record.detail,
+                                .unused = 0});
+    });
+    samplesDropped_ = sampler.dropped();
 }
 
 void BlockMaker::describe(const trace::CuptiSession::MadeGraph& graph)
@@ -176,6 +202,10 @@ std::optional<WorkingBlock> BlockMaker::take(WorkingBlock block, const trace::Lo
 {
     const TraceBatch batch = assembler_.take();
     block.allocations = std::exchange(allocations_, {});
+    block.samples = std::exchange(samples_, {});
+    block.stacks = stacks_.takeNew([this](std::uint32_t name) {
+        return stringOf(strings_.intern(trace::PathTree::instance().node(name)->component));
+    });
     for (const ThreadName& thread : batch.threads)
         block.threads.push_back({thread.thread.value, stringOf(thread.name)});
     for (const Range& range : batch.ranges)
@@ -282,7 +312,7 @@ void BlockMaker::addLosses(WorkingBlock& block, const trace::Losses& further)
         if (count > 0)
             losses.add(kind, static_cast<std::int64_t>(count));
     };
-    add(RecordLoss::RingOverflow, counters.dropped - before_.dropped);
+    add(RecordLoss::RingOverflow, counters.dropped - before_.dropped + samplesDropped_);
     add(RecordLoss::NestedTooDeep, counters.tooDeep - before_.tooDeep);
     add(RecordLoss::NamesMerged, counters.namesMerged - before_.namesMerged);
     add(RecordLoss::ThreadsRefused, counters.threadsRefused - before_.threadsRefused);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "app/record/host_sampler.h"
 #include "app/record/loaded_cupti.h"
+#include "app/record/stack_tree.h"
 #include "core/base/mutex.h"
 #include "core/model/strings.h"
 #include "core/record/working_file.h"
@@ -15,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -43,13 +46,14 @@ public:
     void openNoFiles() { mayOpenFiles_ = false; }
     /// Takes over every record that was noted so far.
     /// \param session  null: the device is not recorded
-    void drain(trace::CuptiSession* session);
+    /// \param sampler  null: stacks are not sampled
+    void drain(trace::CuptiSession* session, HostSampler* sampler);
     /// Whether some buffer has less room than is good, so that it should be drained soon.
     bool pressed() const;
     /// Facts of the process that were found since the last call.
     ProcessFacts takeFacts() { return std::exchange(facts_, {}); }
     /// Number of events that wait for take().
-    std::size_t pending() const { return assembler_.pending() + allocations_.size(); }
+    std::size_t pending() const { return assembler_.pending() + allocations_.size() + samples_.size(); }
 
     /// The next block of the file: what was drained since the last one, and the strings that no earlier block has.
     /// \param block   rows of the caller, whose strings are in strings()
@@ -59,6 +63,7 @@ public:
 
 private:
     void drainHost();
+    void drainSamples(HostSampler& sampler);
     void describe(const trace::CuptiSession::MadeGraph& graph);
     void drainDeviceMemory();
     void addCpuAllocation(std::uint32_t thread, const trace::HostRecord& record);
@@ -83,6 +88,11 @@ private:
     std::unordered_set<std::int32_t> devices_;
     ProcessFacts facts_;
     std::vector<AllocRow> allocations_;
+    StackTree stacks_;
+    std::unordered_map<std::uint32_t, ToldStack> launchStacks_; ///< by thread
+    std::unordered_map<std::uint32_t, ToldStack> sampledStacks_;
+    std::vector<SampleRow> samples_;
+    std::uint64_t samplesDropped_ = 0;
     std::vector<std::uint32_t> backwardNodes_; ///< results of backwardPathOf(), by path and by string
     std::vector<std::uint32_t> backwardStrings_;
     std::map<LaunchConfig, std::uint32_t> launches_;

@@ -1,5 +1,6 @@
 #include "app/record/process_facts.h"
 
+#include "core/base/number_text.h"
 #include "core/base/units.h"
 #include "core/record/command_line.h"
 #include "core/record/options.h"
@@ -83,6 +84,8 @@ Settings Settings::ofThisProcess()
     Settings settings{.folder = folder ? folder : "",
                       .clock = option("clock"),
                       .storesCommandLine = option("no_command_line").empty(),
+                      .hostSamples =
+                          static_cast<double>(parseNumber<std::int64_t>(option("host_samples")).value_or(0)),
                       .window = Window::ofThisProcess()};
     const std::string recorder = option("pid");
     std::from_chars(recorder.data(), recorder.data() + recorder.size(), settings.recorder);

@@ -94,8 +94,7 @@ std::uint32_t nameOf(void* frame)
     const std::string function = textOf(code, "co_name");
     api.clearError();
     trace::PathTree& tree = trace::PathTree::instance();
-    const std::string name = std::string(shortFile(file)) + '(' + std::to_string(line) + "): " + function;
-    return place->second = tree.child(tree.names(), name)->id;
+    return place->second = tree.child(tree.names(), frameName(file, line, function))->id;
 }
 
 struct OpenCall {
@@ -123,6 +122,15 @@ int note(void* /*self*/, void* frame, int what, void* /*argument*/) noexcept
 }
 
 } // namespace
+
+std::string frameName(std::string_view file, long line, std::string_view function)
+{
+    return std::string(shortFile(file))
+        .append("(")
+        .append(std::to_string(line))
+        .append("): ")
+        .append(function);
+}
 
 bool recordFrames() noexcept
 {

@@ -9,6 +9,7 @@
 #include "app/record/python_calls.h"
 #include "app/record/python_ends.h"
 #include "app/record/python_frames.h"
+#include "app/record/python_stacks.h"
 #include "app/record/recorder.h"
 #include "core/base/mutex.h"
 
@@ -229,6 +230,31 @@ void* frames(void* /*self*/, void* /*none*/)
     return api.newBool(recordFrames() ? 1 : 0);
 }
 
+void* checkStacks(void* /*self*/, void* number)
+{
+    std::string reason;
+    try {
+        reason = PythonStacks::check(static_cast<int>(api.numberOf(number)));
+    } catch (...) {
+        reason = "there is no memory";
+    }
+    if (!reason.empty())
+        Recorder::noteFact("host_samples", "Python stacks were not read: " + reason);
+    return api.newBool(reason.empty() ? 1 : 0);
+}
+
+void* startStacks(void* /*self*/, void* /*none*/)
+{
+    PythonStacks::start();
+    return api.newBool(1);
+}
+
+void* stopStacks(void* /*self*/, void* /*none*/)
+{
+    PythonStacks::stop();
+    return api.newBool(1);
+}
+
 void* prepareCalls(void* /*self*/, void* number)
 {
     return api.newBool(prepareWatchedCalls(api.numberOf(number)) ? 1 : 0);
@@ -289,7 +315,10 @@ bool makePythonFunctions(PythonFunctions& functions) noexcept
                               {&F::endStep, {"end_step", &endOptimizerStep, kTuple, nullptr}},
                               {&F::ownSteps, {"own_steps", &leaveStepsToProgram, kTuple, nullptr}},
                               {&F::watchEnds, {"watch_ends", &watchEnds, kTuple, nullptr}},
-                              {&F::hideCalls, {"hide_calls", &hideCalls, kOneArgument, nullptr}}};
+                              {&F::hideCalls, {"hide_calls", &hideCalls, kOneArgument, nullptr}},
+                              {&F::checkStacks, {"check_stacks", &checkStacks, kOneArgument, nullptr}},
+                              {&F::startStacks, {"start_stacks", &startStacks, kTuple, nullptr}},
+                              {&F::stopStacks, {"stop_stacks", &stopStacks, kTuple, nullptr}}};
     if (!api.load())
         return false;
     functions = {};

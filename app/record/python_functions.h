@@ -37,6 +37,10 @@ struct PythonFunctions {
     void* ownSteps = nullptr;  ///< own_steps(): from now on the program tells its steps, not its optimizers
     void* watchEnds = nullptr; ///< watchEnds()
     void* hideCalls = nullptr; ///< hideCalls()
+    /// check_stacks(minor): whether the stack of this thread is in memory as Python tells it; otherwise notes why not
+    void* checkStacks = nullptr;
+    void* startStacks = nullptr;  ///< start_stacks(): threads that launch have stacks from now on
+    void* stopStacks = nullptr;   ///< stop_stacks(): none any more, before the interpreter ends
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
 

@@ -3,6 +3,7 @@
 #include "app/record/nested_ranges.h"
 #include "app/record/nvtx_callbacks.h"
 #include "app/record/python_functions.h"
+#include "app/record/python_stacks.h"
 #include "app/record/recording.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
@@ -100,6 +101,7 @@ void afterForkInChild()
     HostLogs::instance().forgetThreads();
     forgetOpenRanges();
     forgetOpenObjects();
+    PythonStacks::forgetThreads();
     parentRecorded = wasOn;
     isNewChild.store(isWhole);
     Recording::awaitRange(isWhole);

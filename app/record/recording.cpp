@@ -420,6 +420,8 @@ bool Recording::openFile()
         giveUp("this system does not let the recorder use file descriptors without those of the program");
         return false;
     }
+    if (settings_.hostSamples > 0)
+        sampler_ = std::make_unique<HostSampler>(settings_.hostSamples);
     file_ = std::make_unique<WorkingFileWriter>(path_, std::move(facts), std::move(scope));
     if (std::string part = window_.text(); !part.empty())
         file_->addFact("window", std::move(part));
@@ -451,7 +453,9 @@ bool Recording::turn(trace::CuptiSession* session, bool flushes, bool forced) no
     try {
         if (flushes && session && HostLogs::recording())
             withDriver([&] { session->api().flush(forced); });
-        blocks_.drain(session);
+        if (sampler_)
+            sampler_->startIfNeeded();
+        blocks_.drain(session, sampler_.get());
         const bool any = blocks_.pending() > 0 || hasNotes();
         if (any || flushes)
             write();
@@ -501,13 +505,17 @@ void Recording::finish(trace::CuptiSession* session) noexcept
             cuptiLosses_.add(losses);
         }
         blocks_.stopDeviceMemory();
-        blocks_.drain(session);
+        if (sampler_)
+            sampler_->stop();
+        blocks_.drain(session, sampler_.get());
         write();
         const MutexLock lock(calibrationMutex_);
         if (const auto cost = calibration_.text())
             file_->addFact("cost", *cost);
         if (const std::string text = missed(); !text.empty())
             file_->addFact("missed", text);
+        if (const std::string text = sampler_ ? sampler_->text() : std::string(); !text.empty())
+            file_->addFact("host_samples", text);
         file_->create(); // also without events: it says why
         file_->addFact(kFinished.first, kFinished.second);
     } catch (...) {
@@ -540,6 +548,8 @@ void Recording::giveUp(const std::string& reason) noexcept
     trace::detail::rangeListeners.store(0);
     if (!file_ || !file_->exists())
         noteEnd(path_, reason);
+    if (sampler_)
+        sampler_->stop();
     try {
         if (file_)
             file_->addFact("record_ended", reason);

@@ -4,6 +4,7 @@
 #include "app/record/calibration.h"
 #include "app/record/collective_log.h"
 #include "app/record/device_thread.h"
+#include "app/record/host_sampler.h"
 #include "app/record/recorder.h"
 #include "app/record/settings.h"
 #include "app/record/window.h"
@@ -113,8 +114,9 @@ private:
         return facts;
     }};
     std::unique_ptr<WorkingFileWriter> file_;
-    ControlSocket control_;       ///< closed if hasDescriptors_ is false
-    bool hasDescriptors_ = false; ///< of its own; otherwise the thread opens nothing
+    std::unique_ptr<HostSampler> sampler_; ///< null: Python stacks are not read
+    ControlSocket control_;                ///< closed if hasDescriptors_ is false
+    bool hasDescriptors_ = false;          ///< of its own; otherwise the thread opens nothing
     bool delayOver_ = false;
 
     const Settings settings_;

@@ -18,6 +18,7 @@ struct Settings {
     std::string clock;            ///< hostClock() of the process that records
     std::int64_t recorder = 0;    ///< its number
     bool storesCommandLine = true;
+    double hostSamples = 0; ///< a second, of Python stacks; 0: they are not read
     Window window;
 };
 

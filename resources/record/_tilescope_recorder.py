@@ -65,7 +65,7 @@ class Recorder:
 
         objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames",
                    "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends",
-                   "hide_calls")
+                   "hide_calls", "check_stacks", "start_stacks", "stop_stacks")
 
         class Functions(ctypes.Structure):
             _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
@@ -79,6 +79,24 @@ class Recorder:
         if not self.prepare_calls(object.__basicsize__):
             raise RuntimeError("this Python lacks functions")
         self._watch_ends()
+        if option("host_samples") not in ("", "off"):
+            guarded(self._record_stacks)()
+
+    def _record_stacks(self):
+        """Records the Python stacks of threads that launch, if the memory has stacks where they are expected: also one
+        with a generator, a callback of a C function, and names beyond ASCII."""
+        import atexit
+
+        minor = sys.version_info[1]
+        if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
+            self.fact("host_samples", "Python stacks were not read: they need CPython 3.9 or later")
+            return
+        names = {"check": lambda: self.check_stacks(minor)}
+        exec(compile("def gr\u00f6\u00dfe\u540d():\n\n    return check()\n", "n\u00e9.py", "exec"), names)
+        nested = (same for same in map(lambda _: names["gr\u00f6\u00dfe\u540d"](), (0,)))
+        if self.check_stacks(minor) and next(nested):
+            atexit.register(self.stop_stacks)
+            self.start_stacks()
 
     def _watch_ends(self):
         """Writes what was recorded before this program ends without what exit() runs."""
@@ -718,6 +736,9 @@ def start():
     if "modules" in wanted:
         actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)
         actions["torch.distributed.distributed_c10d"] = lambda module: _record_collectives(recorder(), module)
+    if option("host_samples") not in ("", "off"):
+        for name in ("cupy", "jax", "numba.cuda", "pycuda", "tensorflow", "triton"):
+            actions[name] = lambda module: recorder()
     watch = _Watch(actions)
     for name in actions:
         if name in sys.modules:

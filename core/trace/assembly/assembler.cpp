@@ -119,6 +119,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
         return addFrame(thread, record);
     case HostRecord::Kind::Step:
     case HostRecord::Kind::GraphNode:
+    case HostRecord::Kind::Stack: // of the recorder, which does not pass them on
+    case HostRecord::Kind::Sample:
         return;
     }
 }

@@ -43,6 +43,8 @@ public:
     void setStep(std::int32_t step);
     /// The functions that query autograd; set once, before the first recording that needs them.
     void setProbe(const AutogradProbe& probe);
+    /// The function that tells the stack of a thread that launches; null: stacks are not recorded.
+    void setStackProbe(StackProbe probe) noexcept { stackProbe_.store(probe, std::memory_order_release); }
 
     std::int32_t step() const noexcept { return step_.load(std::memory_order_relaxed); }
     /// Numbers that the next range and op will have.
@@ -107,6 +109,7 @@ private:
     std::atomic<const PathNode*> sessionPath_{nullptr};
     std::atomic<const AutogradProbe*> probe_{nullptr};
     AutogradProbe probeStorage_{};
+    std::atomic<StackProbe> stackProbe_{nullptr};
     std::atomic<std::size_t> ringCapacity_{1 << 16};
     std::array<ThreadLog*, kMostLogs> logs_{}; // [0, logCount_) never change
     std::atomic<std::size_t> logCount_{0};

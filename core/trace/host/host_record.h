@@ -2,6 +2,7 @@
 
 #include "core/model/events.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tilescope::trace {
@@ -17,7 +18,7 @@ struct HostContext {
 
 /// A record of a host thread: one cache line, plain data.
 struct HostRecord {
-    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode, Frame };
+    enum class Kind : std::uint8_t { Range, Op, Launch, Api, Alloc, Step, GraphNode, Frame, Stack, Sample };
     struct RangeBody {
         std::uint32_t id, parent;
         std::uint32_t name; ///< PathNode with this component
@@ -43,6 +44,23 @@ struct HostRecord {
         std::uint32_t name;
         std::int64_t start, end;
     };
+    /// Frames that the stack of a thread has from now on, behind those that stay.
+    struct StackBody {
+        struct Frame {
+            std::uint32_t name; ///< PathNode::id
+            std::uint32_t line;
+        };
+        static constexpr std::size_t kMost = 4;
+        std::uint32_t thread; ///< of samples; otherwise that of the log
+        std::uint16_t kept;   ///< frames that stay, from the outermost
+        std::uint16_t count;  ///< of `frames`
+        Frame frames[kMost];  ///< outermost first
+    };
+    /// An instant at which a thread had the stack that was told last.
+    struct SampleBody {
+        std::int64_t time;
+        std::uint32_t thread;
+    };
     struct StepBody {
         std::int64_t time; ///< from then on events belong to `step`
     };
@@ -56,7 +74,8 @@ struct HostRecord {
     };
 
     Kind kind{};
-    std::uint8_t detail = 0; ///< OpScope, ApiKind or AllocAction
+    std::uint8_t detail =
+        0; ///< OpScope, ApiKind, AllocAction, SampleState; of launches 1: its stack was told
     std::int32_t step = kNoStep;
     HostContext context{};
     union {
@@ -68,6 +87,8 @@ struct HostRecord {
         StepBody change;
         GraphNodeBody graphNode;
         FrameBody frame;
+        StackBody stack;
+        SampleBody sample;
     };
     HostRecord() : op{} {}
 };

@@ -43,7 +43,7 @@ void ThreadLog::enterRecording()
     generation_ = HostLogs::instance().generation_.load(std::memory_order_acquire);
     rangeDepth_ = 0;
     opDepth_ = 0;
-    callDepth_ = 0;
+    callDepth_.store(0, std::memory_order_relaxed);
     ordinalStep_ = kNoStep;
     opOrdinal_ = launchOrdinal_ = 0;
     lastNode_ = {};
@@ -236,13 +236,18 @@ std::int32_t ThreadLog::enterStep()
 
 bool ThreadLog::enterCall()
 {
-    return callDepth_++ == 0;
+    const int depth = callDepth_.load(std::memory_order_relaxed);
+    callDepth_.store(depth + 1, std::memory_order_relaxed);
+    return depth == 0;
 }
 
 bool ThreadLog::leaveCall()
 {
     // A call that began before the recording has nothing to end.
-    return callDepth_ > 0 && --callDepth_ == 0;
+    const int depth = callDepth_.load(std::memory_order_relaxed);
+    if (depth > 0)
+        callDepth_.store(depth - 1, std::memory_order_relaxed);
+    return depth == 1;
 }
 
 void ThreadLog::noteStep(std::int32_t step)
@@ -258,6 +263,8 @@ void ThreadLog::noteLaunch(std::uint32_t correlation, std::int64_t time)
 {
     HostRecord record;
     record.kind = HostRecord::Kind::Launch;
+    const StackProbe probe = HostLogs::instance().stackProbe_.load(std::memory_order_acquire);
+    record.detail = probe && probe(*this) ? 1 : 0;
     record.step = enterStep();
     record.context = context();
     record.launch = {.correlation = correlation, .ordinal = launchOrdinal_++, .time = time};

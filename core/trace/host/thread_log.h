@@ -26,6 +26,13 @@ struct AutogradProbe {
     Node (*running)() noexcept;
 };
 
+class ThreadLog;
+
+/// Tells the log of the calling thread which frames of an interpreter its stack has, before a launch. Called in the midst
+/// of a launch.
+/// \return  whether the log knows the stack
+using StackProbe = bool (*)(ThreadLog& log) noexcept;
+
 /// Backward nodes with this number have no forward op: they add up the gradient of a leaf.
 inline constexpr std::uint64_t kAccumulateSequence = ~std::uint64_t{0};
 
@@ -76,6 +83,8 @@ public:
     std::atomic<std::uint64_t> tooDeep{0}; ///< ranges and ops nested deeper than is kept
 
     std::uint32_t thread() const { return thread_.load(std::memory_order_relaxed); }
+    /// Whether the thread is in a call into CUDA. Any thread.
+    bool isInCall() const noexcept { return callDepth_.load(std::memory_order_relaxed) > 0; }
 
 private:
     friend class HostLogs;
@@ -125,7 +134,7 @@ private:
     bool session_ = false;
     int rangeDepth_ = 0;
     int opDepth_ = 0;
-    int callDepth_ = 0;
+    std::atomic<int> callDepth_{0}; ///< written by the owner alone
     // Ops begun and launches made in the step that they count for.
     std::uint32_t opOrdinal_ = 0;
     std::uint32_t launchOrdinal_ = 0;

@@ -1,0 +1,34 @@
+#include "app/record/stack_tree.h"
+
+#include <algorithm>
+
+namespace tilescope::record {
+
+std::uint32_t StackTree::child(std::uint32_t caller, const Frame& frame)
+{
+    const Key key{.call = static_cast<std::uint64_t>(frame.name) << 32 | frame.line, .caller = caller};
+    const auto [place, isNew] = numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size()));
+    if (isNew)
+        new_.emplace_back(caller, frame);
+    return place->second;
+}
+
+std::vector<StackRow> StackTree::takeNew(const std::function<std::uint32_t(std::uint32_t)>& stringOf)
+{
+    std::vector<StackRow> rows;
+    rows.reserve(new_.size());
+    for (const auto& [caller, frame] : new_)
+        rows.push_back({.caller = caller, .name = stringOf(frame.name), .line = frame.line, .unused = 0});
+    new_.clear();
+    return rows;
+}
+
+void ToldStack::apply(StackTree& tree, const trace::HostRecord::StackBody& change)
+{
+    if (change.kept < calls_.size())
+        calls_.resize(change.kept);
+    for (std::size_t i = 0; i < std::min<std::size_t>(change.count, trace::HostRecord::StackBody::kMost); ++i)
+        calls_.push_back(tree.child(number(), change.frames[i]));
+}
+
+} // namespace tilescope::record
