@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/model/host_samples.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::analysis {
+
+/// What the host did while a GPU was idle.
+enum class HostCause : std::uint8_t {
+    Python,   ///< Python, and what it calls in C and C++
+    Backward, ///< evaluates the graph of the backward pass, in threads of C++
+    Optimizer,
+    DataLoading,
+    Compilation,     ///< by torch.compile or Triton
+    CudaCalls,       ///< in a call into CUDA, such as an allocation or a launch
+    Synchronization, ///< in a call that waits for the GPU
+    OffCore,         ///< waits for a lock, a thread, a file, or a core
+    Launching,       ///< has launched; the work had not started
+    Queued,          ///< had launched before: the work waited for other work
+    Unexplained,     ///< not sampled, or not recorded
+};
+
+/// The word of a cause in tables.
+std::string_view wordOf(HostCause cause);
+
+/// Causes of samples by their stacks. Immutable; any thread.
+class HostCauses {
+public:
+    explicit HostCauses(std::span<const HostStack> stacks);
+
+    HostCause of(const HostSample& sample) const;
+
+private:
+    std::vector<HostCause> causes_; ///< of a thread that has a core, by stack
+};
+
+/// A call on a stack in words: the parts of HostStack::function.
+struct FunctionParts {
+    std::string_view file;
+    std::string_view name;
+};
+FunctionParts partsOf(std::string_view function);
+
+/// The innermost calls of the program itself, rather than of a library, by stack; where there is none, the stack itself.
+std::vector<std::uint32_t> programCalls(std::span<const HostStack> stacks);
+
+} // namespace tilescope::analysis
