@@ -12,6 +12,7 @@
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/counter_section.h"
 #include "core/exchange/sections.h"
+#include "core/exchange/waiting_section.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/call_tree_filter.h"
@@ -55,6 +56,10 @@ sections
                 synchronization and unexplained add up to the wall time; with --step its segments
                     tilescope show a.tscope path
                     tilescope show a.tscope path --step 1 --format json
+  waiting       which line of Python a GPU without work waits for: the time between two launches is exact, and samples
+                of the stacks share it out; with --group function, place (between which launches), cause or thread
+                    tilescope show a.tscope waiting
+                    tilescope show a.tscope waiting --group cause --step 1
   what-if       the step if work took another time, by simulation of the recorded order and dependencies;
                 first example: if softmax took half its time; second: attention half its time, and no softmax
                     tilescope show a.tscope what-if --scale softmax=0.5
@@ -99,15 +104,15 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, path, what-if,
-                tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
+  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, path, waiting,
+                what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
-  --step N      only this step: kernels, ranks, collectives and path
+  --step N      only this step: kernels, ranks, collectives, path and waiting
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
-                roofline: family, op, shape, range, phase, module
+                roofline: family, op, shape, range, phase, module; waiting: line, function, place, cause, thread
   --scale K=F   what-if: the work K takes F times as long; K: a family, a path with / such as '**/attention/**', or
                 the name of a kernel or, on a CPU, an op; may be repeated
   --remove K    what-if: the program leaves out the work K, and its host the time that launches it; may be repeated
@@ -292,6 +297,18 @@ const std::vector<Section>& sections()
              const auto paths = shared(query::criticalPaths(
                  reader, {.run = request.query.run, .parties = request.query.parties, .step = request.step}));
              return request.step ? exchange::pathSegmentsOf(paths) : exchange::pathsOf(paths);
+         }},
+        {"waiting",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(
+                 shared(query::waiting(reader, {.run = request.query.run,
+                                                .parties = request.query.parties,
+                                                .step = request.step,
+                                                .group = request.group ? query::waitingGroupOf(*request.group)
+                                                                       : query::WaitingGroup::Line})));
          }},
         {"what-if",
          {},
@@ -546,28 +563,28 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
 void check(Request& request, const Section& section)
 {
     const std::string name(section.name);
-    if (request.group) {
+    if (request.group && name != "waiting") {
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .remedy = "kernels, ops, roofline, memory and saved can"};
+                        .remedy = "kernels, ops, roofline, memory, saved and waiting can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",
-                                             "steps",   "ranks",    "collectives", "path",
-                                             "tree",    "memory",   "answers",     "advice"};
+    constexpr std::string_view kByParty[] = {"what-if", "roofline",    "kernels", "ops",  "steps",
+                                             "ranks",   "collectives", "path",    "tree", "memory",
+                                             "answers", "advice",      "waiting"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
             .remedy =
-                "kernels, ops, steps, ranks, collectives, path, what-if, tree, roofline, memory, answers "
-                "and advice do"};
-    const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path";
+                "kernels, ops, steps, ranks, collectives, path, waiting, what-if, tree, roofline, memory, "
+                "answers and advice do"};
+    const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path" || name == "waiting";
     if ((isOfRanks || name == "advice" || name == "what-if") && request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
@@ -575,7 +592,7 @@ void check(Request& request, const Section& section)
     if (request.step && !isOfRanks && name != "kernels")
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
-                    .remedy = "kernels, ranks, collectives and path do"};
+                    .remedy = "kernels, ranks, collectives, path and waiting do"};
     constexpr std::string_view kBySpan[] = {"steps", "kernels",     "ops",  "ranges",
                                             "ranks", "collectives", "tree", "counters"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))
