@@ -13,9 +13,8 @@ namespace tilescope::record {
 
 namespace {
 
-constexpr std::int64_t kCheckEvery = 20'000'000; // ns
-constexpr std::int64_t kLongestText = 4096;      // characters
-constexpr std::int64_t kLongestTable = 1 << 20;  // bytes
+constexpr std::int64_t kLongestText = 4096;     // characters
+constexpr std::int64_t kLongestTable = 1 << 20; // bytes
 
 template <class Value> Value valueAt(const char* object, int offset)
 {
@@ -90,9 +89,9 @@ bool CodeDeaths::mayHaveEnded(std::uintptr_t code, std::uint32_t since) noexcept
 
 template <class Memory>
 bool CodePlaces<Memory>::find(const Memory& memory, std::uintptr_t code, std::uintptr_t instruction,
-                              std::int64_t now, StackTeller::Frame& frame)
+                              StackTeller::Frame& frame)
 {
-    Code* owner = known(memory, code, now);
+    Code* owner = known(memory, code);
     if (!owner)
         return false;
     Place& place = places_[(code / 16 * 31 + instruction / 2) % kPlaces];
@@ -127,30 +126,26 @@ bool CodePlaces<Memory>::identify(const Memory& memory, std::uintptr_t address, 
 }
 
 template <class Memory>
-typename CodePlaces<Memory>::Code* CodePlaces<Memory>::known(const Memory& memory, std::uintptr_t address,
-                                                             std::int64_t now)
+typename CodePlaces<Memory>::Code* CodePlaces<Memory>::known(const Memory& memory, std::uintptr_t address)
 {
     if (address < 4096 || address % sizeof(void*) != 0)
         return nullptr;
     Code& code = codes_[address / 16 * 0x9e3779b1U % kCodes];
     const std::uint32_t deaths = CodeDeaths::at(address);
     const bool isKnown = code.address == address && code.deaths == deaths;
-    if (isKnown && (CodeDeaths::isWatched() || (!Memory::kIsStill && now - code.checked < kCheckEvery)))
+    if (isKnown && CodeDeaths::isWatched())
         return &code;
     Identity identity;
     if (!identify(memory, address, identity))
         return nullptr;
-    if (isKnown && identity == code.identity) {
-        code.checked = now;
+    if (isKnown && identity == code.identity)
         return &code;
-    }
     trace::PathTree& tree = trace::PathTree::instance();
     const std::string name = frameName(text(memory, identity.file), static_cast<long>(identity.firstLine),
                                        text(memory, identity.name));
     code = {.address = address,
             .deaths = deaths,
             .name = tree.child(tree.names(), name)->id,
-            .checked = now,
             .identity = identity};
     return &code;
 }

@@ -18,7 +18,6 @@ namespace tilescope::record {
 
 /// The memory of the calling thread's own stack: its frames and their code stay while it reads.
 struct OwnStackMemory {
-    static constexpr bool kIsStill = true;
     static bool read(void* to, std::uintptr_t from, std::size_t bytes) noexcept
     {
         std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
@@ -29,7 +28,6 @@ struct OwnStackMemory {
 /// Memory of this process that others may free meanwhile: an address without memory is an error, not a signal.
 class GuardedMemory {
 public:
-    static constexpr bool kIsStill = false;
     GuardedMemory();
     bool read(void* to, std::uintptr_t from, std::size_t bytes) const noexcept
     {
@@ -76,9 +74,8 @@ public:
     explicit CodePlaces(const PythonLayout& layout) : layout_(layout) {}
 
     /// \param instruction  as the frame has it
-    /// \param now          ns; for memory that is not still
     /// \return             false: there is no code object
-    bool find(const Memory& memory, std::uintptr_t code, std::uintptr_t instruction, std::int64_t now,
+    bool find(const Memory& memory, std::uintptr_t code, std::uintptr_t instruction,
               StackTeller::Frame& frame);
 
 private:
@@ -96,7 +93,6 @@ private:
         std::uintptr_t address = 0;
         std::uint32_t deaths = 0;
         std::uint32_t name = 0; ///< PathNode::id
-        std::int64_t checked = 0;
         Identity identity = {};
     };
     struct Place {
@@ -110,7 +106,7 @@ private:
     static constexpr std::size_t kCodes = 512;
     static constexpr std::size_t kPlaces = 1024;
 
-    Code* known(const Memory& memory, std::uintptr_t address, std::int64_t now);
+    Code* known(const Memory& memory, std::uintptr_t address);
     bool identify(const Memory& memory, std::uintptr_t address, Identity& identity) const;
     std::string text(const Memory& memory, std::uintptr_t string) const;
     std::uint32_t line(const Memory& memory, const Code& code, std::uintptr_t instruction);

@@ -169,7 +169,7 @@ private:
         known.cpuTime = cpuTime;
         known.readAt = at;
         const std::size_t depth = walk(known, state);
-        if (depth == 0 || !name(known, depth, deaths, at)) {
+        if (depth == 0 || !name(known, depth, deaths)) {
             count(owner_.unread_);
             return;
         }
@@ -265,19 +265,31 @@ private:
         return 0;
     }
 
+    /// Whether the calls go on: then their code objects have not ended.
+    bool isStillThere(const Known& known, std::size_t depth)
+    {
+        return readAll(known.last, depth, again_) == depth &&
+               std::equal(known.last.begin(), known.last.begin() + static_cast<std::ptrdiff_t>(depth),
+                          again_.begin(), [](const RawFrame& a, const RawFrame& b) {
+                              return a.previous == b.previous && a.code == b.code;
+                          });
+    }
+
     /// The names and lines of known.last into frames_, outermost first.
-    bool name(const Known& known, std::size_t depth, std::uint32_t deaths, std::int64_t at)
+    bool name(const Known& known, std::size_t depth, std::uint32_t deaths)
     {
         named_ = 0;
         for (std::size_t i = depth; i-- > 0;) {
             const RawFrame& frame = known.last[i];
             if (!isOfFunction(frame))
                 continue;
-            if (!places_.find(memory_, frame.code, frame.instruction, at, frames_[named_]))
+            if (!places_.find(memory_, frame.code, frame.instruction, frames_[named_]))
                 return false;
             ++named_;
         }
-        if (CodeDeaths::isWatched() && CodeDeaths::count() != deaths)
+        if (!CodeDeaths::isWatched())
+            return named_ > 0 && isStillThere(known, depth);
+        if (CodeDeaths::count() != deaths)
             for (std::size_t i = 0; i < depth; ++i)
                 if (CodeDeaths::mayHaveEnded(known.last[i].code, deaths))
                     return false; // its address may be that of another one

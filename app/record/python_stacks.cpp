@@ -55,11 +55,6 @@ struct Api {
 };
 Api api;
 
-std::int64_t now() noexcept
-{
-    return nanosecondsOf(TraceClock::now());
-}
-
 /// Threads that read their own stack now. Those of stop() wait for them: the interpreter frees stacks when it ends.
 std::atomic<int> readers{0};
 
@@ -144,7 +139,7 @@ bool LaunchStack::tell(trace::ThreadLog& log, std::uintptr_t state)
             ++same;
     for (std::size_t i = same; i < depth_; ++i) {
         const Instruction& each = stack_[depth_ - 1 - i];
-        if (!places_.find({}, each.code, each.instruction, 0, frames_[i])) {
+        if (!places_.find({}, each.code, each.instruction, frames_[i])) {
             depthBefore_ = 0;
             return false;
         }
@@ -159,7 +154,6 @@ bool LaunchStack::tell(trace::ThreadLog& log, std::uintptr_t state)
     isTold_ = teller_.tell(std::span(frames_).first(depth_), thread_,
                            [&log](const trace::HostRecord& record) { return log.ring.push(record); });
     return isTold_;
-});
 }
 
 void LaunchStack::beSampled(const trace::ThreadLog& log, std::uintptr_t state)
@@ -292,8 +286,7 @@ std::string PythonStacks::check(int minor)
             continue;
         StackTeller::Frame place;
         if (depth == known.size() || frame.code != known[depth].code ||
-            !places->find(memory, frame.code, frame.instruction, now(), place) ||
-            place.line != known[depth].line ||
+            !places->find(memory, frame.code, frame.instruction, place) || place.line != known[depth].line ||
             trace::PathTree::instance().node(place.name)->component != known[depth].name)
             return differs;
         ++depth;

@@ -438,8 +438,10 @@ private:
     {
         std::vector<HostSamples> all;
         for (auto& [process, samples] : trace_.hostSamples) {
-            for (SampledHostThread& thread : samples.threads)
+            for (SampledHostThread& thread : samples.threads) {
+                thread.thread = trace_.threads[static_cast<std::size_t>(thread.thread.value)].number;
                 std::ranges::stable_sort(thread.samples, {}, &HostSample::time);
+            }
             samples.process = trace_.parties.processes.size() < 2 ? ProcessIndex{} : process;
             all.push_back(std::move(samples));
         }
