@@ -52,8 +52,9 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.flag("--stacks", stacks, "record the calls of Python functions");
     arguments.option(
         "--host-samples", hostSamples,
-        "how often to note which line of Python runs, a second, for `tilescope show FILE waiting`: 10 to "
-        "10000, lowered where the cores are full; off: never, and not at launches either; default: 500");
+        "RATE: note which line of Python runs at each launch, and that many times a second in between, for "
+        "`tilescope "
+        "show FILE waiting`: 10 to 10000 (500 is usual), lowered where the cores are full; default: off");
 }
 
 void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, const fs::path& folder) const

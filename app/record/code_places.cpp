@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace tilescope::record {
 
@@ -110,6 +111,18 @@ bool CodePlaces<Memory>::find(const Memory& memory, std::uintptr_t code, std::ui
 template <class Memory>
 bool CodePlaces<Memory>::identify(const Memory& memory, std::uintptr_t address, Identity& identity) const
 {
+    if constexpr (std::is_same_v<Memory, OwnStackMemory>) {
+        const auto* object = reinterpret_cast<const char*>(address);
+        if (valueAt<std::uintptr_t>(object, PythonLayout::kType) != codeType())
+            return false;
+        identity = {.name = valueAt<std::uintptr_t>(object, layout_.name),
+                    .file = valueAt<std::uintptr_t>(object, layout_.file),
+                    .lines = valueAt<std::uintptr_t>(object, layout_.lines),
+                    .firstLine = valueAt<std::uint32_t>(object, layout_.firstLine)};
+        identity.hash =
+            valueAt<std::int64_t>(reinterpret_cast<const char*>(identity.name), PythonLayout::kHash);
+        return true;
+    }
     constexpr int kPointer = sizeof(std::uintptr_t);
     constexpr std::size_t kMost = 192;
     const int bytes = std::max({layout_.firstLine, layout_.file, layout_.name, layout_.lines}) + kPointer;

@@ -47,9 +47,9 @@ std::string whyNothingWaits(const query::WaitingTable& waiting)
     const std::string run = "Run " + std::to_string(waiting.run.run.value);
     if (!waiting.hasStacks)
         return run + " holds no stacks of Python at launches" +
-               (waiting.recorded.empty() ? ": `tilescope record` keeps them of Python programs that use a "
-                                           "GPU, unless --host-samples is off."
-                                         : ": " + waiting.recorded + ".");
+               (waiting.recorded.empty()
+                    ? ": `tilescope record --host-samples 500` keeps them of Python programs that use a GPU."
+                    : ": " + waiting.recorded + ".");
     return waiting.hasStep ? "The GPU was never idle." : run + " has no such step.";
 }
 
