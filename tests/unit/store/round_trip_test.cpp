@@ -15,6 +15,7 @@ namespace tilescope::store {
 using namespace testing;
 using namespace literals;
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 /// Writes one run, so that each test shows only what it puts in and what comes out.
 class RoundTrip : public ::testing::Test {
