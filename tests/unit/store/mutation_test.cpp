@@ -1,6 +1,7 @@
 // verify detects any changed value in any table of a sealed file.
 
 #include "core/base/error.h"
+#include "core/model/host_samples.h"
 #include "core/model/memory.h"
 #include "core/store/file/schema.h"
 #include "core/store/maintenance/maintenance.h"
@@ -75,6 +76,10 @@ void writeRun(const fs::path& file, std::uint32_t events)
     facts.saved = {{.path = "step", .op = "aten::mm", .tensor = "out"}};
     facts.places = {{"step", "core/engine/lm/lm.cpp", 7, "f"}};
     writer.writeMemory(facts);
+    writer.writeHostSamples(std::array{HostSamples{
+        .process = ProcessIndex{1},
+        .stacks = {{kNoStack, "train.py(1): step", 2}, {0, "train.py(9): load", 10}},
+        .threads = {{.thread = ThreadId{7}, .samples = {{timestampAt(4), 1, 0}, {timestampAt(9), 0, 1}}}}}});
     writer.endRun({});
 }
 
