@@ -5,6 +5,7 @@
 #include "app/record/python_functions.h"
 #include "app/record/recorder.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
@@ -25,15 +26,20 @@ struct Api {
     int (*isTrue)(void* object) = nullptr;
     void (*release)(void* object) = nullptr;
 
-    bool load()
+    /// \param function  a function object, of which every Python tells its Call in one of two ways
+    bool load(void* function)
     {
         findFunction(setCall, "PyFunction_SetVectorcall");
-        return findFunction(callFunction, "_PyFunction_Vectorcall") &&
+        Call (*callOf)(void*) = nullptr;
+        if (findFunction(callOf, "PyVectorcall_Function")) // exported by every Python that hides the other
+            callFunction = callOf(function);
+        return (callFunction || findFunction(callFunction, "_PyFunction_Vectorcall")) &&
                findFunction(isTrue, "PyObject_IsTrue") && findFunction(release, "Py_DecRef");
     }
 };
 Api api;
 
+std::atomic<bool> isWatching{false};
 void* nameModule = nullptr;
 void* tellReturned = nullptr; ///< null once it is satisfied
 
@@ -94,7 +100,7 @@ Call* placeOfCall(void* function, std::size_t bytes)
 
 bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned) noexcept
 {
-    if (!api.load())
+    if (!api.load(function))
         return false;
     Call* place = placeOfCall(function, bytes);
     if (!place)
@@ -105,7 +111,13 @@ bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned
         api.setCall(function, &callModule);
     else
         *place = &callModule;
-    return *place == &callModule;
+    isWatching.store(*place == &callModule);
+    return watchesCalls();
+}
+
+bool watchesCalls() noexcept
+{
+    return isWatching.load();
 }
 
 } // namespace tilescope::record

@@ -16,5 +16,7 @@ namespace tilescope::record {
 /// \param returned  called with the result of an outermost module until it answers True
 /// \return  false if the C function was not found in the function object, which is then unchanged
 bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned) noexcept;
+/// Whether a call of it was successful.
+bool watchesCalls() noexcept;
 
 } // namespace tilescope::record

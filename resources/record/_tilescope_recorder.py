@@ -550,7 +550,16 @@ def _record_optimizers(recorder, optimizer_module, with_ranges):
 
     # A step that torch.compile traces has the graph that it has without them: the compiler does not know the functions.
     # These are the only callers of the two, which look at the frame around that of the caller.
-    if torch.__version__.startswith("2.0."):
+    # PyTorch is being imported, so that some of its modules are missing yet.
+    if torch.__version__.startswith(("2.1.", "2.2.")):
+        def begin(optimizer, arguments, named):
+            if not torch._utils.is_compiling():
+                return begin_step(optimizer, arguments, named)
+
+        def end(optimizer, arguments, named):
+            if not torch._utils.is_compiling():
+                return end_step(optimizer, arguments, named)
+    elif torch.__version__.startswith("2.0."):
         def begin(optimizer, arguments, named):
             return begin_step(optimizer, arguments, named)
 
