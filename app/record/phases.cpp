@@ -30,6 +30,7 @@ constexpr std::size_t kMostOptimizers = 8;
 struct Phases {
     int open = 0;                    ///< ranges of objects and phases, without optimizers
     const void* forwardOf = nullptr; ///< the object around which a range `forward` is open
+    bool hasForward = false;         ///< there was one
     std::array<const void*, kMostOptimizers> optimizers{};
     std::size_t depth = 0;             ///< of optimizers
     const void* suspendedBy = nullptr; ///< what the optimizer's step calls meanwhile
@@ -48,9 +49,13 @@ constexpr std::string_view kBackward = "backward";
 /// Whether the calling thread is in a step, and in no range of the program within it.
 bool isDirectlyInStep() noexcept
 {
-    static const trace::PathNode* const step =
-        trace::PathTree::instance().child(trace::PathTree::instance().root(), "step");
-    return trace::HostLogs::here().path == step->id;
+    try {
+        static const trace::PathNode* const step =
+            trace::PathTree::instance().child(trace::PathTree::instance().root(), "step");
+        return trace::HostLogs::here().path == step->id;
+    } catch (...) {
+        return false; // no memory
+    }
 }
 
 void suspendOptimizer(const void* by) noexcept
@@ -107,6 +112,7 @@ void enterRange(const void* object, const std::string& name, bool isModule) noex
         suspendOptimizer(object);
         if (isDirectlyInStep() && openNested(&kDomain, &kForward, "forward") >= 0)
             phases.forwardOf = object;
+        phases.hasForward = phases.hasForward || phases.forwardOf == object;
     }
     if (openNested(&kDomain, object, name) >= 0)
         ++phases.open;
@@ -212,6 +218,11 @@ void setOptimizerProbe(IsInStep probe) noexcept
 bool hasSeenModules() noexcept
 {
     return moduleSeen.load(std::memory_order_relaxed);
+}
+
+bool hasSeenForward() noexcept
+{
+    return phases.hasForward;
 }
 
 } // namespace tilescope::record

@@ -46,5 +46,7 @@ void setOptimizerProbe(IsInStep isInStep) noexcept;
 
 /// Whether a module was called in this process.
 bool hasSeenModules() noexcept;
+/// Whether this thread has had a phase `forward`: threads of the backward pass have none.
+bool hasSeenForward() noexcept;
 
 } // namespace tilescope::record

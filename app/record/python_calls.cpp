@@ -1,6 +1,7 @@
 #include "app/record/python_calls.h"
 
 #include "app/record/hidden_calls.h"
+#include "app/record/module_calls.h"
 #include "app/record/phases.h"
 #include "app/record/python_api.h"
 #include "app/record/recorder.h"
@@ -9,6 +10,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 namespace tilescope::record {
 
@@ -228,9 +230,11 @@ void* makeWatched(Kind kind, void* function, const std::string* phase, void* beg
 
 // --- optimizers ---
 
-std::atomic<void*> stepCode{nullptr};       ///< of the function around each optimizer's step
-std::atomic<void*> firstOptimizer{nullptr}; ///< weak reference to the one whose steps are the program's
-std::atomic<bool> ownSteps{false};          ///< the program tells its steps
+std::atomic<void*> stepCode{nullptr};          ///< of the function around each optimizer's step
+std::atomic<void*> firstOptimizer{nullptr};    ///< weak reference to the one whose steps are the program's
+thread_local void* threadsOptimizer = nullptr; ///< the same of a thread that uses others
+thread_local bool usesFirst = false;           ///< this thread has made a step with the first one
+std::atomic<bool> ownSteps{false};             ///< the program tells its steps
 
 /// The hook that calls begin_step() is a function of the recorder; PyTorch's is around it.
 void rememberStep() noexcept
@@ -265,25 +269,53 @@ bool isInOptimizerStep() noexcept
     return found;
 }
 
-bool isProgramsOptimizer(void* optimizer)
+enum class Referred { Same, Other, Gone };
+
+/// What a weak reference, or null, refers to.
+Referred referred(void* reference, void* optimizer)
 {
-    if (void* first = firstOptimizer.load()) {
-        void* object = api->callWith(first, nullptr);
-        if (!object)
+    void* object = reference ? api->callWith(reference, nullptr) : nullptr;
+    if (!object) {
+        if (reference)
             api->clearError();
-        const bool isGone = !object || object == api->none;
-        const bool isSame = object == optimizer;
-        if (object)
-            api->release(object);
-        if (!isGone)
-            return isSame;
+        return Referred::Gone;
     }
+    const Referred what = object == api->none   ? Referred::Gone
+                          : object == optimizer ? Referred::Same
+                                                : Referred::Other;
+    api->release(object);
+    return what;
+}
+
+void* referenceTo(void* optimizer)
+{
     void* reference = api->newWeakReference(optimizer, nullptr);
     if (!reference)
         api->clearError();
-    if (void* former = firstOptimizer.exchange(reference))
-        api->release(former);
-    return true;
+    return reference;
+}
+
+/// Whether a step of this optimizer is one of the program: the first one's, and, in a thread that trains with others, that of
+/// the first among them.
+bool isProgramsOptimizer(void* optimizer)
+{
+    switch (referred(firstOptimizer.load(), optimizer)) {
+    case Referred::Gone:
+        if (void* former = firstOptimizer.exchange(referenceTo(optimizer)))
+            api->release(former);
+        [[fallthrough]];
+    case Referred::Same:
+        return usesFirst = true;
+    case Referred::Other:
+        break;
+    }
+    if (usesFirst || !hasSeenForward())
+        return false;
+    const Referred own = referred(threadsOptimizer, optimizer);
+    if (own == Referred::Gone)
+        if (void* former = std::exchange(threadsOptimizer, referenceTo(optimizer)))
+            api->release(former);
+    return own != Referred::Other;
 }
 
 /// A copy of a tuple with another item in one place; takes the item. Null if there is no memory.
@@ -357,7 +389,7 @@ void endOptimizersStep() noexcept
     Recorder::endStep();
     // Said until a module is called.
     static std::atomic<bool> isSaid{false};
-    const bool lacks = !hasSeenModules();
+    const bool lacks = watchesCalls() && !hasSeenModules();
     if (lacks != isSaid.exchange(lacks))
         Recorder::noteFact("modules",
                            lacks ? "optimizers made steps, but none of torch.nn's modules was called: the "
@@ -376,6 +408,8 @@ void forgetFirstOptimizer()
 {
     firstOptimizer.store(nullptr);
     isStepDue.store(false);
+    threadsOptimizer = nullptr;
+    usesFirst = false;
 }
 
 } // namespace
@@ -405,7 +439,12 @@ void* watchedPhase(void* /*self*/, void* tuple) noexcept
     const char* name = nullptr;
     if (!api->parse(tuple, "Os", &function, &name))
         return nullptr;
-    return makeWatched(Kind::Phase, function, new std::string(name), nullptr, nullptr);
+    try {
+        return makeWatched(Kind::Phase, function, new std::string(name), nullptr, nullptr);
+    } catch (...) {
+        api->retain(function); // no memory: its calls are missing
+        return function;
+    }
 }
 
 void* watchedCall(void* /*self*/, void* tuple) noexcept
