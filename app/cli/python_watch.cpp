@@ -2,6 +2,7 @@
 
 #include "core/base/terminal_text.h"
 #include "core/record/command_line.h"
+#include "core/record/options.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(50);
-constexpr auto kLongestPause = std::chrono::seconds(2);
+constexpr auto kLongestPause = std::chrono::milliseconds(500);
 
 bool isPython(const std::vector<std::string>& words)
 {
@@ -53,12 +54,17 @@ BootstrapObstacle obstacleIn(const fs::path& process, const fs::path& folder)
     constexpr std::string_view kVariable = "PYTHONPATH=";
     if (!std::ifstream(process / "environ").is_open())
         return BootstrapObstacle::None; // another user's
-    for (const std::string& each : record::wordsOfFile(process / "environ"))
+    bool hasOthers = false;
+    for (const std::string& each : record::wordsOfFile(process / "environ")) {
         if (each.starts_with(kVariable))
             return (":" + each.substr(kVariable.size()) + ":").find(":" + folder.string() + ":") ==
                            std::string::npos
                        ? BootstrapObstacle::SearchPath
                        : BootstrapObstacle::None;
+        hasOthers = hasOthers || each.starts_with(record::kFolderVariable);
+    }
+    if (hasOthers)
+        return BootstrapObstacle::Removed;
     // One that ends has no environment any more.
     return record::wordsOfFile(process / "cmdline").empty() ? BootstrapObstacle::None
                                                             : BootstrapObstacle::Environment;
@@ -69,14 +75,17 @@ std::string_view obstacleText(BootstrapObstacle obstacle)
     switch (obstacle) {
     case BootstrapObstacle::Options:
         return "Python's options -I, -E and -S keep PyTorch's steps, modules and memory from being "
-               "recorded: ";
+               "recorded; leave them out, or let the program call tilescope.record(): ";
     case BootstrapObstacle::SearchPath:
         return "PyTorch's steps, modules and memory are not recorded, because PYTHONPATH was replaced; add "
                "$PYTHONPATH to it: ";
+    case BootstrapObstacle::Removed:
+        return "PyTorch's steps, modules and memory are not recorded, because PYTHONPATH was removed; keep "
+               "it, "
+               "or let the program call tilescope.record(): ";
     case BootstrapObstacle::Environment:
         return "PyTorch's steps, modules and memory are not recorded, because the program was started "
-               "without the "
-               "variables of this environment, such as PYTHONPATH; pass them on: ";
+               "without the variables of this environment, such as PYTHONPATH; pass them on: ";
     case BootstrapObstacle::None:
         break;
     }

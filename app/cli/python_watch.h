@@ -11,14 +11,14 @@
 namespace tilescope::cli {
 
 /// The reasons that keep a Python program from loading the bootstrap. Each is reported once.
-enum class BootstrapObstacle { None, Options, SearchPath, Environment };
+enum class BootstrapObstacle { None, Options, SearchPath, Removed, Environment };
 
 /// Whether options (-I, -E, -S) keep the bootstrap out; None if the words are not a command line of Python.
 BootstrapObstacle obstacleIn(const std::vector<std::string>& words);
 
 /// Reports on standard error which Python programs among a process and its descendants cannot load the
 /// bootstrap. The way of starting does not matter: a launcher, `env` or a script's first line. Reads command
-/// lines in /proc with growing pauses, so that it may miss only a program that ends within a second or two.
+/// lines in /proc with growing pauses, so that it may miss only a program that ends within half a second.
 ///
 /// A thread watches from construction to destruction.
 class PythonWatch {

@@ -155,7 +155,7 @@ counts.tell()
 '''
 
 TIMM = '''
-import torch, timm, counts
+import torch, timm, timm.optim, counts
 model = timm.create_model("resnet10t", pretrained=False, num_classes=4)
 counts.count_modules(model)
 optimizer = timm.optim.create_optimizer_v2(model, "lamb", lr=0.01)
@@ -376,15 +376,16 @@ class Frameworks(unittest.TestCase):
     @stress
     def test_pex(self):
         self.need("pex")
-        self.write("program.py", "import plain\nplain.train()\n")
-        subprocess.run([PYTHON, "-m", "pex", "-D", ".", "-o", "p.pex", "--inherit-path=fallback", "--exe", "program.py", "--python", PYTHON],
-                       cwd=self.folder, check=True, capture_output=True)
-        ran = subprocess.run([recordings.command_line(), "record", "-o", "t.tscope", "--", PYTHON, "p.pex"], cwd=self.folder,
-                             capture_output=True, text=True, check=False)
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        # A hermetic file cannot be recorded, which is said.
-        if "PYTHONPATH was replaced" not in ran.stderr and "-I, -E and -S keep" not in ran.stderr:
-            self.assertTrue(self.ask("show", "t.tscope", "steps", "--format", "json"))
+        self.write("program.py", "import time; time.sleep(1)\nimport plain; plain.train()\n")
+        for inherits, said in (("false", "options -I, -E and -S keep"), ("fallback", "PYTHONPATH was removed"), ("prefer", "PYTHONPATH was removed")):
+            build = [PYTHON, "-m", "pex", "-D", ".", "-o", "p.pex", "--inherit-path=" + inherits, "--exe", "program.py", "--python", PYTHON]
+            subprocess.run(build, cwd=self.folder, check=True, capture_output=True)
+            bare, ran = (subprocess.run([*prefix, PYTHON, "p.pex"], cwd=self.folder, capture_output=True, text=True, check=False)
+                         for prefix in ([], [recordings.command_line(), "record", "-o", "t.tscope", "--"]))
+            # A file that ignores the environment does not find PyTorch either.
+            self.assertEqual((bare.returncode, bare.stdout), (ran.returncode, ran.stdout), ran.stderr)
+            self.assertEqual(ran.returncode, 1 if inherits == "false" else 0, ran.stderr)
+            self.assertIn(said, ran.stderr)
 
     @stress
     def test_uv_run(self):

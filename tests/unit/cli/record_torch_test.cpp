@@ -145,6 +145,27 @@ TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
 }
 
 /// os._exit() and os.exec*() run nothing that exit() runs.
+TEST_F(RecordTorch, KeepsTheStepsOfThreadsThatTrainAtTheSameTime)
+{
+    const std::string text =
+        "import threading, torch\n"
+        "from torch import nn\n"
+        "turn = threading.Barrier(3)\n"
+        "def train():\n"
+        "    first, second = nn.Linear(4, 4), nn.Linear(4, 4)\n"
+        "    optimizers = [torch.optim.SGD(m.parameters(), 0.1) for m in (first, second)]\n"
+        "    for _ in range(4):\n"
+        "        turn.wait()\n"
+        "        second(first(torch.ones(2, 4))).sum().backward()\n"
+        "        for optimizer in optimizers:\n"
+        "            optimizer.step()\n"
+        "threads = [threading.Thread(target=train) for _ in range(3)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n";
+    ASSERT_EQ(record({PYTHON_PROGRAM, script("threads.py", text)}).code, 0);
+    EXPECT_EQ(show({"steps"}).size(), 12U) << "the second optimizer of a thread makes no steps of its own";
+}
+
 TEST_F(RecordTorch, KeepsTheEndOfProcessesThatEndAtOnce)
 {
     const std::string train = steps("import os, sys", "closure(); optimizer.step()");
@@ -243,7 +264,9 @@ TEST_F(RecordTorch, SaysThatALauncherKeepsTheBootstrapOut)
         {"env " + interpreter + " -E " + plain, "-I, -E and -S keep"},
         {shebang, "-I, -E and -S keep"},
         {"sh -c '" + interpreter + " -S " + plain + "; true'", "-I, -E and -S keep"},
-        {"sh -c 'PYTHONPATH=/ " + interpreter + " " + plain + "; true'", "PYTHONPATH was replaced"}};
+        {"sh -c 'PYTHONPATH=/ " + interpreter + " " + plain + "; true'", "PYTHONPATH was replaced"},
+        {"env -u PYTHONPATH " + interpreter + " " + plain, "PYTHONPATH was removed"},
+        {"env -i " + interpreter + " " + plain, "started without the variables of this environment"}};
     for (const auto& [launcher, said] : launchers) {
         std::filesystem::remove(folder_.path() / "end");
         testing::Program program(
@@ -581,7 +604,10 @@ TEST_F(RecordTorch, LeavesMemoryOut)
 
 TEST_F(RecordTorch, LeavesModulesOut)
 {
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-modules"}).code, 0);
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-modules"});
+    ASSERT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, Not(HasSubstr("modules was called"))) << "that was not looked at";
     EXPECT_EQ(rangePaths(), std::set<std::string>{"step"});
     EXPECT_EQ(show({"steps"}).size(), 2U) << "when the first began is unknown";
     EXPECT_FALSE(show({"memory"}).empty());
