@@ -35,7 +35,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(200);
 constexpr auto kUnsaid = std::chrono::milliseconds(500); ///< processes that end soon need no sentence
-constexpr auto kIdle = std::chrono::seconds(60);
 constexpr auto kSilent =
     std::chrono::seconds(30); ///< for a program to begin: importing PyTorch may take long
 
@@ -200,7 +199,7 @@ void sayNothing(const EndedRecording& recording, const Unrecorded& rest, const s
     else if (recording.hasObstacle)
         say("nothing was recorded");
     else
-        say("the program used neither CUDA, NVTX nor PyTorch's modules; nothing was recorded");
+        say("nothing was recorded: no use of CUDA, NVTX or PyTorch's modules was seen");
 }
 
 /// Removes the working files that have been read, and the folder unless a process has begun another one meanwhile.
@@ -227,7 +226,8 @@ void awaitWriter(const fs::path& output)
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
-void waitForOthers(RecordedProcesses& processes, bool always, const std::stop_token& stop)
+void waitForOthers(RecordedProcesses& processes, std::optional<std::chrono::seconds> idle,
+                   const std::stop_token& stop)
 {
     processes.look({});
     if (processes.running().empty() && processes.silent().empty())
@@ -235,7 +235,6 @@ void waitForOthers(RecordedProcesses& processes, bool always, const std::stop_to
     const ForegroundAlone foreground;
     record::ControlSocket control;
     control.open(getpid());
-    const bool isWatched = isatty(STDERR_FILENO) != 0;
     const Clock::time_point start = Clock::now();
     bool isSaid = false;
     bool isStopped = false;
@@ -250,7 +249,7 @@ void waitForOthers(RecordedProcesses& processes, bool always, const std::stop_to
             sayWait(running, silent);
             isSaid = true;
         }
-        if (!always && !isWatched && now - std::max(start, processes.lastEvent()) >= kIdle)
+        if (idle && now - std::max(start, processes.lastEvent()) >= *idle)
             return;
         control.serve([&](std::string_view verb) {
             isStopped = verb == "stop";

@@ -2,7 +2,9 @@
 
 #include "core/exchange/import/importer.h"
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -12,8 +14,9 @@ class RecordedProcesses;
 
 /// Waits for the processes that the command has left behind and that record; says which they are and what ends the wait:
 /// `stop`, or `tilescope record --stop` for this process.
-/// \param always  also if they record nothing for a minute and nobody looks at a terminal
-void waitForOthers(RecordedProcesses& processes, bool always, const std::stop_token& stop);
+/// \param idle  ends the wait once they have recorded nothing for so long; none: nothing does
+void waitForOthers(RecordedProcesses& processes, std::optional<std::chrono::seconds> idle,
+                   const std::stop_token& stop);
 
 /// Waits some seconds while another process writes the output: several recordings may add to one file.
 void awaitWriter(const std::filesystem::path& output);

@@ -8,6 +8,7 @@
 #include "app/cli/recorded_program.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
+#include "core/base/file_descriptor.h"
 #include "core/base/paths.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/text.h"
@@ -19,6 +20,7 @@
 #include "core/store/file/writer_lock.h"
 #include "core/store/run_reader.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -117,6 +119,33 @@ fs::path makeWorkingFolder(const fs::path& output)
                     .remedy = "check that its folder exists and is writable"};
     return name;
 }
+
+/// Follows a folder that the program may move.
+class FollowedFolder {
+public:
+    explicit FollowedFolder(fs::path path)
+        : path_(std::move(path)), descriptor_(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+    {
+    }
+    /// Where it is now.
+    /// \throws Error  it was removed
+    fs::path now() const
+    {
+        std::error_code error;
+        if (fs::exists(path_, error) || !descriptor_)
+            return path_;
+        const fs::path moved = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor_.get()), error);
+        if (error || !fs::is_directory(moved, error))
+            throw Error{.what = "the folder with what was recorded has been removed by another program",
+                        .where = path_.string(),
+                        .kind = ErrorKind::Failure};
+        return moved;
+    }
+
+private:
+    fs::path path_;
+    FileDescriptor descriptor_;
+};
 
 /// The name of the run: the command, or the program alone.
 std::string nameOf(const std::vector<std::string>& command, bool programOnly)
@@ -234,6 +263,25 @@ void select(RecordedProgram& program, const WindowOptions& options)
     program.setOption("graphs", options.graphs);
 }
 
+/// How long processes that outlive the command may record nothing until the wait for them ends; none: however long.
+/// \param wait  the argument of --wait
+std::optional<std::chrono::seconds> idleOf(const std::string& wait)
+{
+    constexpr std::int64_t kMost = 1'000'000; // eleven days
+    constexpr std::chrono::seconds kUnwatched(60);
+    if (wait.empty())
+        return isatty(STDERR_FILENO) != 0 ? std::nullopt : std::optional(kUnwatched);
+    if (wait == "all" || wait == "first")
+        return std::nullopt;
+    std::int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(wait.data(), wait.data() + wait.size(), seconds);
+    if (error != std::errc() || end != wait.data() + wait.size() || seconds < 1 || seconds > kMost)
+        throw Error{.what = "is not known: " + wait,
+                    .where = "--wait",
+                    .remedy = "write all, first or a number of seconds, such as 60"};
+    return std::chrono::seconds(seconds);
+}
+
 /// `record --start PID` and `--stop PID`.
 void control(const std::string& pid, std::string_view verb)
 {
@@ -241,9 +289,12 @@ void control(const std::string& pid, std::string_view verb)
     const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), number);
     if (error != std::errc() || end != pid.data() + pid.size() || number <= 0)
         throw Error{.what = "is not the number of a process: " + pid, .where = "--" + std::string(verb)};
-    for (const std::int64_t process : record::tellProcesses(number, verb))
+    const record::Obeyed obeyed = record::tellProcesses(number, verb);
+    for (const std::int64_t process : obeyed.processes)
         std::cout << "process " << process << (verb == "start" ? " is recorded" : " is not recorded any more")
                   << '\n';
+    for (const std::int64_t recorder : obeyed.recorders)
+        std::cout << "tilescope record, process " << recorder << ", waits no longer\n";
 }
 
 /// The words in front of the command, without the options that are about this machine.
@@ -329,10 +380,10 @@ int recordCommand(int argc, char** argv)
                    "leave the GPU to torch.profiler as soon as the program starts it");
     arguments.flag("--calibrate", window.calibrates,
                    "measure the cost: record blocks of steps in turn with blocks that are not recorded");
-    arguments.choice(
-        "--wait", wait, {"all", "first"},
-        "all: wait for every process that is recorded, however long; first: only for the program itself; "
-        "default: without a terminal, not for those that record nothing for a minute");
+    arguments.option(
+        "--wait", wait,
+        "all: wait for every process that is recorded, however long; first: only for the program itself; a "
+        "number: until they record nothing for so many seconds; default: all, without a terminal 60");
     arguments.option("--start", toStart,
                      "PID: start or go on recording in this process, or in those of this tilescope record");
     arguments.option("--stop", toStop, "PID: stop recording there");
@@ -373,6 +424,7 @@ int recordCommand(int argc, char** argv)
                     .remedy = "write it behind the options: tilescope record python train.py"};
     const std::chrono::milliseconds interval =
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
+    idleOf(wait); // throws for what it does not know
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
     requireSafe(bootstrapFolder()); // what Python programs load
@@ -384,6 +436,7 @@ int recordCommand(int argc, char** argv)
     RecordedProgram program(command);
     select(program, window);
     const fs::path folder = makeWorkingFolder(file);
+    const FollowedFolder followed(folder);
     program.set(kCudaVariable, library.string());
     program.set(kNvtxVariable, library.string());
     program.set(record::kFolderVariable, folder.string());
@@ -407,14 +460,18 @@ int recordCommand(int argc, char** argv)
         const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
         RecordedProcesses& processes = seen.processes->stop();
         if (wait != "first")
-            waitForOthers(processes, wait == "all", signals.first());
+            waitForOthers(processes, idleOf(wait), signals.first());
         record::removeSockets();
-        joinRecording({.folder = folder,
-                       .output = file,
-                       .name = nameOf(command, noCommandLine),
-                       .counters = seen.counters,
-                       .hasObstacle = seen.hasObstacle},
-                      processes);
+        try {
+            joinRecording({.folder = followed.now(),
+                           .output = file,
+                           .name = nameOf(command, noCommandLine),
+                           .counters = seen.counters,
+                           .hasObstacle = seen.hasObstacle},
+                          processes);
+        } catch (const Error& error) {
+            std::cerr << "tilescope record: " << error.sentence() << std::endl; // the program has ended
+        }
     }
     return program.pass();
 }

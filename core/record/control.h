@@ -39,10 +39,16 @@ private:
     std::filesystem::path path_;
 };
 
-/// Sends a verb to the process with this id, or to all that the `tilescope record` with this id has started.
-/// \return  the processes that obeyed
+/// The ids of those that obeyed a verb.
+struct Obeyed {
+    std::vector<std::int64_t> processes; ///< that are recorded
+    std::vector<std::int64_t>
+        recorders; ///< `tilescope record` that waited for others, which only `stop` reaches
+};
+
+/// Sends a verb to the process with this id, or to all that the `tilescope record` with this id has started, and to itself.
 /// \throws Error  no such process is recorded, or one refused
-std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb);
+Obeyed tellProcesses(std::int64_t pid, std::string_view verb);
 
 /// Removes what processes left behind that have ended, and the folder if it is empty.
 void removeSockets() noexcept;

@@ -65,27 +65,28 @@ std::optional<std::string> ask(const fs::path& path, std::string_view verb)
 
 } // namespace
 
-std::vector<std::int64_t> tellProcesses(std::int64_t pid, std::string_view verb)
+Obeyed tellProcesses(std::int64_t pid, std::string_view verb)
 {
     const std::string where = std::to_string(pid);
     if (controlFolder().empty())
         throw Error{.what = "is not set, so recorded processes cannot be reached",
                     .where = "XDG_RUNTIME_DIR",
                     .remedy = "set it to the folder that it had when tilescope record was started"};
-    std::vector<std::int64_t> obeyed;
+    Obeyed obeyed;
     std::string refusal;
     forEachSocket([&](const fs::path& path, std::int64_t recorder, std::int64_t process) {
-        if (pid != recorder && pid != process)
+        const bool isRecorder = process == recorder;
+        if ((pid != recorder && pid != process) || (isRecorder && verb != "stop"))
             return;
         const std::optional<std::string> answer = ask(path, verb);
         if (answer && *answer == kObeyed)
-            obeyed.push_back(process);
+            (isRecorder ? obeyed.recorders : obeyed.processes).push_back(process);
         else if (answer)
             refusal = "process " + std::to_string(process) + ": " + *answer;
     });
     if (!refusal.empty())
         throw Error{.what = refusal, .where = where, .kind = ErrorKind::Failure};
-    if (obeyed.empty())
+    if (obeyed.processes.empty() && obeyed.recorders.empty())
         throw Error{.what = "no process with this number is recorded",
                     .where = where,
                     .remedy = "give the number of tilescope record or of a process that it started"};
