@@ -85,8 +85,19 @@ std::string_view textOf(const nvtxEventAttributes_t* event, std::string& storage
     }
 }
 
+/// Calls a function that may lack memory: then the event is missing.
+template <class Function, class Result> Result guarded(Function function, Result otherwise) noexcept
+{
+    try {
+        return function();
+    } catch (...) {
+        return otherwise;
+    }
+}
+
 // A name without text, so that every push has a range to pop.
 constexpr std::string_view kUnnamed = "(unnamed)";
+constexpr int kNoRange = -1; // what NVTX's functions return then
 
 int push(const void* domain, std::string_view name, const nvtxEventAttributes_t* event = nullptr) noexcept
 {
@@ -185,12 +196,12 @@ int NVTX_API rangePushA(const char* name)
 }
 int NVTX_API rangePushW(const wchar_t* name)
 {
-    return push(nullptr, narrow(name));
+    return guarded([&] { return push(nullptr, narrow(name)); }, kNoRange);
 }
 int NVTX_API rangePushEx(const nvtxEventAttributes_t* event)
 {
     std::string storage;
-    return push(nullptr, textOf(event, storage));
+    return guarded([&] { return push(nullptr, textOf(event, storage)); }, kNoRange);
 }
 int NVTX_API rangePop()
 {
@@ -202,12 +213,12 @@ nvtxRangeId_t NVTX_API rangeStartA(const char* name)
 }
 nvtxRangeId_t NVTX_API rangeStartW(const wchar_t* name)
 {
-    return start(narrow(name));
+    return guarded([&] { return start(narrow(name)); }, nvtxRangeId_t{0});
 }
 nvtxRangeId_t NVTX_API rangeStartEx(const nvtxEventAttributes_t* event)
 {
     std::string storage;
-    return start(textOf(event, storage));
+    return guarded([&] { return start(textOf(event, storage)); }, nvtxRangeId_t{0});
 }
 void NVTX_API rangeEnd(nvtxRangeId_t id)
 {
@@ -219,12 +230,17 @@ void NVTX_API domainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_
     const auto* name = reinterpret_cast<const std::string*>(domain);
     std::string storage;
     if (name && *name == kOwnDomain && event)
-        takeMessage(textOf(event, storage), reinterpret_cast<void*>(event->payload.ullValue));
+        guarded(
+            [&] {
+                takeMessage(textOf(event, storage), reinterpret_cast<void*>(event->payload.ullValue));
+                return true;
+            },
+            false);
 }
 int NVTX_API domainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event)
 {
     std::string storage;
-    return push(domain, textOf(event, storage), event);
+    return guarded([&] { return push(domain, textOf(event, storage), event); }, kNoRange);
 }
 int NVTX_API domainRangePop(nvtxDomainHandle_t domain)
 {
@@ -232,8 +248,7 @@ int NVTX_API domainRangePop(nvtxDomainHandle_t domain)
 }
 nvtxRangeId_t NVTX_API domainRangeStartEx(nvtxDomainHandle_t /*domain*/, const nvtxEventAttributes_t* event)
 {
-    std::string storage;
-    return start(textOf(event, storage));
+    return rangeStartEx(event);
 }
 void NVTX_API domainRangeEnd(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id)
 {
@@ -241,20 +256,23 @@ void NVTX_API domainRangeEnd(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id)
 }
 nvtxStringHandle_t NVTX_API domainRegisterStringA(nvtxDomainHandle_t /*domain*/, const char* text)
 {
-    const std::string* kept = registry().keep(text ? text : "");
+    const std::string* kept =
+        guarded([&] { return registry().keep(text ? text : ""); }, static_cast<const std::string*>(nullptr));
     return reinterpret_cast<nvtxStringHandle_t>(const_cast<std::string*>(kept));
 }
 nvtxStringHandle_t NVTX_API domainRegisterStringW(nvtxDomainHandle_t domain, const wchar_t* text)
 {
-    return domainRegisterStringA(domain, narrow(text).c_str());
+    return guarded([&] { return domainRegisterStringA(domain, narrow(text).c_str()); }, nvtxStringHandle_t{});
 }
 nvtxDomainHandle_t NVTX_API domainCreateA(const char* name)
 {
-    return reinterpret_cast<nvtxDomainHandle_t>(const_cast<std::string*>(registry().keep(name ? name : "")));
+    const std::string* kept =
+        guarded([&] { return registry().keep(name ? name : ""); }, static_cast<const std::string*>(nullptr));
+    return reinterpret_cast<nvtxDomainHandle_t>(const_cast<std::string*>(kept));
 }
 nvtxDomainHandle_t NVTX_API domainCreateW(const wchar_t* name)
 {
-    return domainCreateA(narrow(name).c_str());
+    return guarded([&] { return domainCreateA(narrow(name).c_str()); }, nvtxDomainHandle_t{});
 }
 
 struct Entry {

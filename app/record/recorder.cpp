@@ -5,15 +5,20 @@
 #include "app/record/python_functions.h"
 #include "app/record/python_stacks.h"
 #include "app/record/recording.h"
+#include "core/record/options.h"
+#include "core/record/process_end.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace tilescope::record {
@@ -115,21 +120,73 @@ void afterForkInChild()
 
 // --- start ---
 
-bool startOnce() noexcept
+/// What the recorder needs of the memory that a process may have, which the program still needs as well.
+constexpr std::size_t kRoom = std::size_t{512} << 20;
+constexpr std::size_t kLeast = std::size_t{1} << 16; ///< so little that the C library keeps its thresholds
+
+/// Whether there is memory, and the limits of it (ulimit -v and -d) leave room for the recorder. Opens no file.
+bool hasRoom() noexcept
+{
+    void* some = std::malloc(kLeast);
+    std::free(some);
+    if (!some)
+        return false;
+    rlimit all{};
+    rlimit data{};
+    if (getrlimit(RLIMIT_AS, &all) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+        (all.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY))
+        return true;
+    // Counted by both limits, and without memory as nothing touches it.
+    void* room =
+        mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return false;
+    munmap(room, kRoom);
+    return true;
+}
+
+/// Says why this process is not recorded.
+void sayUnrecorded(std::string_view reason) noexcept
+{
+    if (const char* folder = std::getenv(kFolderVariable))
+        noteEnd(folder, getpid(), reason);
+}
+
+/// Opens a recording.
+/// \param begin  makes it
+template <class Begin> void openRecording(Begin begin) noexcept
 {
     try {
-        Settings settings = Settings::ofThisProcess();
-        if (settings.folder.empty())
-            return false;
-        owner = getpid();
-        current.store(new Recording(std::move(settings)));
-        if (!Recording::isOpen())
-            return false;
-        std::atexit(&endAtExit);
-        return true;
+        if (hasRoom())
+            current.store(begin());
+        else
+            sayUnrecorded(
+                "its limit of memory (ulimit -v or -d) leaves less than 512 MiB, which the recorder and "
+                "the program need; raise the limit");
+    } catch (const std::system_error&) {
+        sayUnrecorded(
+            "it may not start another thread; raise its limit of threads or memory (ulimit -u, -v)");
     } catch (...) {
-        return false;
+        sayUnrecorded("it has no memory left");
     }
+}
+
+bool startOnce() noexcept
+{
+    openRecording([]() -> Recording* {
+        // What functions use later that may not fail, such as those around fork().
+        static_cast<void>(namesMutex());
+        static_cast<void>(nvtxMutex());
+        HostLogs::instance();
+        trace::PathTree::instance();
+        Settings settings = Settings::ofThisProcess();
+        owner = getpid();
+        return settings.folder.empty() ? nullptr : new Recording(std::move(settings));
+    });
+    if (!Recording::isOpen())
+        return false;
+    std::atexit(&endAtExit);
+    return true;
 }
 
 } // namespace
@@ -150,14 +207,15 @@ bool Recorder::startInChild() noexcept
     if (!isNewChild.load(std::memory_order_relaxed) || !isNewChild.exchange(false))
         return isRecording();
     Recording::awaitRange(false);
-    attempt([](Recording& parent) {
+    openRecording([] {
+        Recording& parent = *current.load();
         Settings settings = parent.settings();
         // The parent has seen the range with which the recording starts.
         if (parentRecorded)
             settings.window.range.clear();
         owner = getpid();
         deviceStarted.store(false);
-        current.store(new Recording(std::move(settings), parent.factsForChildren()));
+        return new Recording(std::move(settings), parent.factsForChildren());
     });
     return isRecording();
 }

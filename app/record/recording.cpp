@@ -337,9 +337,22 @@ void Recording::pause()
 
 // --- the writing thread ---
 
-void Recording::run()
+void Recording::run() noexcept
 {
     isWriter = true;
+    try {
+        record();
+    } catch (...) {
+        giveUp();
+    }
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    started_ = true;
+    changed_.notifyAll();
+}
+
+void Recording::record()
+{
     const bool isAble = openFile();
     {
         const TryMutexLock window(windowMutex_);
@@ -351,12 +364,11 @@ void Recording::run()
         if (on_)
             startHost();
     }
-    MutexLock lock(mutex_);
-    ended_ = !isAble;
-    started_ = true;
-    changed_.notifyAll();
     if (!isAble)
         return;
+    MutexLock lock(mutex_);
+    started_ = true;
+    changed_.notifyAll();
     lock.unlock();
     if (hasDescriptors_)
         control_.open(settings_.recorder);
@@ -391,9 +403,6 @@ void Recording::run()
     trace::CuptiSession* session = session_.get();
     lock.unlock();
     finish(session);
-    lock.lock();
-    ended_ = true;
-    changed_.notifyAll();
 }
 
 void Recording::detachSoon(trace::CuptiSession& session)
@@ -463,7 +472,7 @@ bool Recording::turn(trace::CuptiSession* session, bool flushes, bool forced) no
             file_->addFact(kFinished.first, kFinished.second);
         return any;
     } catch (...) {
-        giveUp(currentError().sentence());
+        giveUp();
         return false;
     }
 }
@@ -519,7 +528,7 @@ void Recording::finish(trace::CuptiSession* session) noexcept
         file_->create(); // also without events: it says why
         file_->addFact(kFinished.first, kFinished.second);
     } catch (...) {
-        giveUp(currentError().sentence());
+        giveUp();
     }
     control_.close();
     file_->close();
@@ -542,7 +551,16 @@ std::string Recording::missed() const
     return {};
 }
 
-void Recording::giveUp(const std::string& reason) noexcept
+void Recording::giveUp() noexcept
+{
+    try {
+        giveUp(currentError().sentence());
+    } catch (...) {
+        giveUp(kRecorderStopped);
+    }
+}
+
+void Recording::giveUp(std::string_view reason) noexcept
 {
     open_.store(false, std::memory_order_relaxed);
     trace::detail::rangeListeners.store(0);
@@ -552,7 +570,7 @@ void Recording::giveUp(const std::string& reason) noexcept
         sampler_->stop();
     try {
         if (file_)
-            file_->addFact("record_ended", reason);
+            file_->addFact("record_ended", std::string(reason));
         if (trace::CuptiSession* session = sessionIfAny())
             withDriver([session] {
                 trace::Losses ignored;
@@ -560,7 +578,7 @@ void Recording::giveUp(const std::string& reason) noexcept
                 session->detachSoon();
             });
     } catch (...) {
-        // No memory even for that.
+        noteEnd(path_, kRecorderStopped);
     }
     control_.close();
     if (file_)

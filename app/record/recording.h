@@ -85,7 +85,8 @@ private:
     void detachSoon(trace::CuptiSession& session) EXCLUDES(windowMutex_, mutex_);
 
     // The writing thread.
-    void run();
+    void run() noexcept;
+    void record();
     bool openFile();
     void watchWindow();
     /// Writes what was noted.
@@ -102,7 +103,9 @@ private:
     void withDriver(const std::function<void()>& use);
     /// Ends the recording for a reason of our own, which the file keeps. The program goes on, and the file keeps what
     /// it has.
-    void giveUp(const std::string& reason) noexcept;
+    void giveUp(std::string_view reason) noexcept;
+    /// The same for the exception in flight.
+    void giveUp() noexcept;
 
     static inline std::atomic<bool> open_{false};
     static inline std::atomic<bool> awaitsRange_{false};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,9 +12,13 @@ namespace tilescope::record {
 /// The beginnings of what `tilescope record` notes about processes whose end it saw.
 inline constexpr std::string_view kExitStatus = "exit status ";
 inline constexpr std::string_view kEndingSignal = "signal ";
+/// What a recorder notes that stopped and could not write why into its file.
+inline constexpr std::string_view kRecorderStopped = "the recorder stopped because memory ran out";
 
-/// Notes it; the first text stays. Does nothing where the file system has no symbolic links.
-void noteEnd(const std::filesystem::path& workingFile, const std::string& text) noexcept;
+/// Notes it; the first text stays. Allocates nothing. Does nothing where the file system has no symbolic links.
+void noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept;
+/// The same for a process that has no working file, which is beside its name.
+void noteEnd(const char* folder, std::int64_t process, std::string_view text) noexcept;
 /// Describes what waitpid() tells: "exit status 3", "signal 9 (Killed)".
 std::string endText(int status);
 /// What was noted; empty: nothing.

@@ -8,15 +8,21 @@
 //   FAULT_OPERATIONS  a file that gets the number of those operations, and of those that wait for the disk,
 //   when the
 //                     program ends
+//   FAULT_MEMORY      `NAME N`: from the N-th on, allocations of the library whose file holds NAME fail; the
+//                     third number in FAULT_OPERATIONS is that of its allocations
+//   FAULT_THREADS     NAME: the library cannot start threads
 //   FAULT_LOCKS       `none`: a filesystem without locks of open files, like some network filesystems
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -82,6 +88,30 @@ void atOperation(int descriptor)
     errno = before;
 }
 
+/// Whether the code at an address is that of a library; takes no lock.
+bool isIn(const void* address, const char* library)
+{
+    dl_find_object found{};
+    return library && *library && _dl_find_object(const_cast<void*>(address), &found) == 0 &&
+           found.dlfo_link_map && std::strstr(found.dlfo_link_map->l_name, library) != nullptr;
+}
+
+std::atomic<long> allocations = 0;
+
+/// Whether the allocation that code at this address asks for is to fail.
+bool isWithoutMemory(const void* caller)
+{
+    static std::array<char, 64> library{}; // filled before there are threads
+    static long first = -1;
+    if (first < 0 && environ) { // the loader allocates before there is an environment
+        const char* text = std::getenv("FAULT_MEMORY");
+        first = 0;
+        if (text && isMeant() && std::sscanf(text, "%63s %ld", library.data(), &first) != 2)
+            first = 0;
+    }
+    return first > 0 && isIn(caller, library.data()) && ++allocations >= first;
+}
+
 struct AtEnd {
     ~AtEnd()
     {
@@ -89,7 +119,7 @@ struct AtEnd {
         const long count = operations;
         std::FILE* stream = file && isMeant() ? std::fopen(file, "w") : nullptr;
         if (stream) {
-            std::fprintf(stream, "%ld %ld\n", count, syncs.load());
+            std::fprintf(stream, "%ld %ld %ld\n", count, syncs.load(), allocations.load());
             std::fclose(stream);
         }
     }
@@ -99,6 +129,40 @@ const AtEnd atEnd;
 } // namespace
 
 extern "C" {
+
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+
+void* malloc(size_t bytes)
+{
+    return isWithoutMemory(__builtin_return_address(0)) ? nullptr : __libc_malloc(bytes);
+}
+
+void* calloc(size_t count, size_t bytes)
+{
+    return isWithoutMemory(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, bytes);
+}
+
+void* realloc(void* memory, size_t bytes)
+{
+    return isWithoutMemory(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, bytes);
+}
+
+void* aligned_alloc(size_t alignment, size_t bytes)
+{
+    return isWithoutMemory(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument)
+{
+    static auto* const real =
+        next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+    if (isIn(__builtin_return_address(0), std::getenv("FAULT_THREADS")))
+        return EAGAIN;
+    return real(thread, attributes, run, argument);
+}
 
 int clock_gettime(clockid_t clock, timespec* result)
 {

@@ -2,6 +2,7 @@
 
 #include "tests/unit/cli/record_fixture.h"
 
+#include <chrono>
 #include <csignal>
 #include <sstream>
 
@@ -452,6 +453,209 @@ TEST_F(Record, NamesWhatOutlivesItAndKeepsTheirFolder)
         found = isComplete();
     }
     EXPECT_TRUE(found);
+}
+
+/// Ends a process that a test has left in the background.
+class Background {
+public:
+    explicit Background(const fs::path& file) : file_(file) {}
+    ~Background()
+    {
+        if (const pid_t process = pid(); process > 0)
+            kill(process, SIGKILL);
+    }
+    pid_t pid() const
+    {
+        pid_t process = 0;
+        std::ifstream(file_) >> process;
+        return process;
+    }
+
+private:
+    fs::path file_;
+};
+
+/// A command that leaves a recorded process in the background, which does nothing for a minute, and exits with 5.
+constexpr const char* kLeavesOne = RECORDED_PROGRAM " wait >out & echo $! >pid; "
+                                                    "while ! grep -q steps out; do sleep 0.05; done; exit 5";
+
+TEST_F(Record, WaitsNoLongerThanAskedForAProcessThatRecordsNothing)
+{
+    const Background background(folder_.path() / "pid");
+    const auto start = std::chrono::steady_clock::now();
+    const ProgramResult result = record({"sh", "-c", kLeavesOne}, {}, {"--wait", "1"});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(result.code, 5) << "the exit status is the command's";
+    EXPECT_GE(took.count(), 1);
+    EXPECT_LT(took.count(), 30);
+    EXPECT_EQ(kill(background.pid(), 0), 0) << "the process goes on";
+    EXPECT_THAT(result.err, HasSubstr("process " + std::to_string(background.pid()) + " still runs"));
+    EXPECT_EQ(otherFiles().size(), 1U) << "the folder of a living process stays";
+    EXPECT_EQ(record({"true"}, {}, {"--wait", "0"}).code, 2);
+    EXPECT_EQ(record({"true"}, {}, {"--wait", "some"}).code, 2);
+}
+
+TEST_F(Record, WaitsForAsLongAsAProcessRecordsSomething)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "daemon"}, {}, {"--wait", "1"});
+    const ProgramResult rows =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select count(*) as n from ranges where path = 'step/registered'", "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("23")) << result.err;
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, ASignalOrARequestEndsTheWait)
+{
+    const std::map<std::string, std::string> folder{{"XDG_RUNTIME_DIR", folder_.path().string()}};
+    for (const std::string end : {"INT", "TERM", "HUP", "--stop"}) {
+        const Background background(folder_.path() / "pid");
+        fs::remove(folder_.path() / "t.tscope");
+        Program program({"/bin/sh", "-c",
+                         "exec " TILESCOPE_PROGRAM " record -o t.tscope --wait all -- sh -c '" +
+                             std::string(kLeavesOne) + "' 2>&1"},
+                        folder_.path(), folder);
+        ASSERT_TRUE(program.waitFor("ends the wait")) << end;
+        const std::string number = std::to_string(program.pid());
+        const ProgramResult told = end == "--stop"
+                                       ? run({TILESCOPE_PROGRAM, "record", "--stop", number}, folder)
+                                       : run({"/bin/sh", "-c", "kill -" + end + " " + number});
+        EXPECT_EQ(told.code, 0) << told.err;
+        const ProgramResult result = program.wait();
+        EXPECT_EQ(result.code, 5) << end << result.out;
+        EXPECT_THAT(result.out, HasSubstr("still runs and writes into")) << end;
+        EXPECT_EQ(kill(background.pid(), 0), 0) << end << " is for the wait only";
+        EXPECT_EQ(kernelCounts()["gemm"], 3) << end;
+        if (end == "--stop") {
+            EXPECT_THAT(told.out, HasSubstr("process " + number + ", waits no longer"));
+        }
+    }
+}
+
+/// The terminal sends Ctrl+C to every process of its foreground group.
+TEST_F(Record, CtrlCEndsTheWaitAndNotTheProcess)
+{
+    const Background background(folder_.path() / "pid");
+    const std::string text = "import os, pty, sys\n"
+                             "child, terminal = pty.fork()\n"
+                             "if child == 0:\n"
+                             "    os.execv(sys.argv[1], sys.argv[1:])\n"
+                             "said = b''\n"
+                             "while True:\n"
+                             "    try:\n"
+                             "        part = os.read(terminal, 4096)\n"
+                             "    except OSError:\n"
+                             "        break\n"
+                             "    if not part:\n"
+                             "        break\n"
+                             "    said += part\n"
+                             "    if b'ends the wait' in said and b'\\x03' not in said:\n"
+                             "        os.write(terminal, b'\\x03')\n"
+                             "        said += b'\\x03'\n"
+                             "print(said.decode())\n"
+                             "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n";
+    const ProgramResult result = run({PYTHON_PROGRAM, script("terminal.py", text), TILESCOPE_PROGRAM,
+                                      "record", "-o", "t.tscope", "--", "/bin/sh", "-c", kLeavesOne});
+    EXPECT_EQ(result.code, 5) << result.out << result.err;
+    EXPECT_THAT(result.out, HasSubstr("still runs and writes into"));
+    EXPECT_EQ(kill(background.pid(), 0), 0);
+}
+
+#ifdef FAULT_SHIM
+TEST_F(Record, NeverFailsTheProgramWhenMemoryRunsOut)
+{
+    const fs::path counts = folder_.path() / "counts";
+    // From the allocation `first` on, none of the recorder succeeds.
+    const auto recordWith = [&](long first) {
+        fs::remove(folder_.path() / "t.tscope");
+        return record({RECORDED_PROGRAM, "exit"},
+                      {{"LD_PRELOAD", FAULT_SHIM},
+                       {"FAULT_PROGRAM", "recorded_program"},
+                       {"FAULT_MEMORY", "libtilescope_record " + std::to_string(first)},
+                       {"FAULT_OPERATIONS", counts.string()}});
+    };
+    EXPECT_THAT(recordWith(1'000'000).err, HasSubstr("run 1 of"));
+    long count = 0;
+    std::ifstream(counts) >> count >> count >> count;
+    ASSERT_GT(count, 100);
+    int refused = 0;
+    // The first is the memory for exceptions, which the C++ library allocates when it is loaded.
+    for (long first = 2; first <= count; first += 1 + first / 8) {
+        const ProgramResult result = recordWith(first);
+        EXPECT_EQ(result.code, 7) << first << result.err;
+        EXPECT_EQ(result.out, "three steps\n") << first;
+        EXPECT_THAT(otherFiles(), ::testing::IsEmpty()) << first;
+        refused += result.err.find("memory") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(refused, 10);
+}
+
+TEST_F(Record, SaysThatAProcessMayNotStartAThread)
+{
+    const ProgramResult result =
+        record({RECORDED_PROGRAM, "exit"}, {{"LD_PRELOAD", FAULT_SHIM},
+                                            {"FAULT_PROGRAM", "recorded_program"},
+                                            {"FAULT_THREADS", "libtilescope_record"}});
+    EXPECT_EQ(result.code, 7);
+    EXPECT_EQ(result.out, "three steps\n");
+    EXPECT_THAT(result.err, HasSubstr("was not recorded: it may not start another thread"));
+}
+#endif
+
+TEST_F(Record, LeavesTheMemoryToAProgramThatMayHaveLittle)
+{
+    for (const std::string limit : {"-v 60000", "-d 60000", "-v 400000"}) {
+        const ProgramResult result =
+            record({"sh", "-c", "ulimit " + limit + "; exec " RECORDED_PROGRAM " exit"});
+        EXPECT_EQ(result.code, 7) << limit << result.err;
+        EXPECT_EQ(result.out, "three steps\n") << limit;
+        EXPECT_THAT(result.err, HasSubstr("was not recorded: its limit of memory")) << limit;
+    }
+    ASSERT_EQ(record({"sh", "-c", "ulimit -v 900000; exec " RECORDED_PROGRAM " exit"}).code, 7);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+TEST_F(Record, NeedsNoFreeDescriptorOfTheProgram)
+{
+    for (int most = 3; most < 9; ++most) {
+        fs::remove(folder_.path() / "t.tscope");
+        const std::string limit = "ulimit -n " + std::to_string(most) + "; exec ";
+        const ProgramResult bare = run({"/bin/sh", "-c", limit + RECORDED_PROGRAM + " exit"});
+        const ProgramResult result = record({"sh", "-c", limit + RECORDED_PROGRAM + " exit"});
+        EXPECT_EQ(result.code, bare.code) << most << result.err;
+        EXPECT_EQ(result.out, bare.out) << most;
+        if (bare.code == 7) {
+            EXPECT_THAT(result.err, AnyOf(HasSubstr("run 1 of"), HasSubstr("not recorded"))) << most;
+        }
+    }
+}
+
+TEST_F(Record, AFullFileSystemEndsTheRecordingAndNotTheProgram)
+{
+    fs::create_directory(folder_.path() / "full");
+    const std::string mounted = "mount -t tmpfs -o size=100k none full && ";
+    if (run({"/usr/bin/env", "unshare", "-m", "/bin/sh", "-c", mounted + "true"}).code != 0)
+        GTEST_SKIP() << "only root can mount";
+    const ProgramResult result =
+        run({"/usr/bin/env", "unshare", "-m", "/bin/sh", "-c",
+             mounted + "(" TILESCOPE_PROGRAM " record -o full/t.tscope -- " RECORDED_PROGRAM
+                       " many; echo status $?; ls full) 2>&1"});
+    EXPECT_THAT(result.out, HasSubstr("three steps\n"));
+    EXPECT_THAT(result.out, HasSubstr("status 0\n"));
+    EXPECT_THAT(result.out, HasSubstr("the disk is full"));
+}
+
+TEST_F(Record, FollowsItsFolderWhereTheProgramMovesIt)
+{
+    const std::string program =
+        RECORDED_PROGRAM " exit; status=$?; mv $TILESCOPE_RECORD_FOLDER moved; exit $status";
+    EXPECT_EQ(record({"sh", "-c", program}).code, 7);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+    EXPECT_FALSE(fs::exists(folder_.path() / "moved"));
+    const ProgramResult removed =
+        record({"sh", "-c", RECORDED_PROGRAM " exit; rm -r $TILESCOPE_RECORD_FOLDER; exit 7"});
+    EXPECT_EQ(removed.code, 7);
+    EXPECT_THAT(removed.err, HasSubstr("has been removed by another program"));
 }
 
 TEST_F(Record, TakesACommandWithoutDashes)

@@ -32,6 +32,8 @@ constexpr const char* kStillRuns = "a process still runs: what it does from now 
 /// \param noted  what `tilescope record` saw of the process' end; empty: nothing
 std::string withoutEnd(const std::string& noted)
 {
+    if (noted.starts_with(record::kRecorderStopped))
+        return noted + "; what the process did from then on is missing";
     const std::string lost = "; what it did in its last hundredth of a second may be missing";
     if (noted.starts_with(record::kEndingSignal))
         return "the recording of a process has no end: " + noted + " killed the process" + lost;
