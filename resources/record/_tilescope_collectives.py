@@ -42,8 +42,10 @@ class Collectives:
         self._torch = torch
         self._c10d = c10d
         self._numbers = {}  # of the latest collective of each group
-        # Functions that a thread of PyTorch will call when an operation is done.
-        self._awaited = weakref.WeakSet()
+        # Weak references to functions that a thread of PyTorch will call when an operation is done. A WeakSet would call code
+        # of Python when one is gone, and lose the exception of a signal's handler that runs then.
+        self._awaited = []
+        self._most_awaited = 256
         os.register_at_fork(after_in_child=self._awaited.clear)
         atexit.register(self._settle)
         # A kernel before those of the backends: it notes the call and passes it on.
@@ -120,7 +122,7 @@ class Collectives:
             if work is not None and unbox is not None and not sys.is_finalizing():
                 # A call without code of Python, in which no handler of a signal runs: its exception would be lost.
                 done = functools.partial(collected, number)
-                self._awaited.add(done)
+                self._await(done)
                 unbox(work).get_future().add_done_callback(done)
                 return
         except Exception as error:
@@ -128,12 +130,21 @@ class Collectives:
                 raise
         collected(number)
 
+    def _await(self, done):
+        self._awaited.append(weakref.ref(done))
+        if len(self._awaited) > self._most_awaited:
+            self._awaited[:] = self._left()
+            self._most_awaited = max(256, 2 * len(self._awaited))
+
+    def _left(self):
+        return [reference for reference in self._awaited if reference() is not None]
+
     def _settle(self):
         """Waits until the threads of PyTorch hold no function of the recorder, as the end of their process group waits for
         the operations: a thread that asks for the interpreter after its end would abort the process."""
         until = time.monotonic() + _PATIENCE_S
         try:
-            while self._awaited and time.monotonic() < until:
+            while self._left() and time.monotonic() < until:
                 time.sleep(0.001)
         except BaseException:  # a signal: the program ends all the same
             pass

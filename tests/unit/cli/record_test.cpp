@@ -209,7 +209,7 @@ TEST_F(Record, ASignalToTheWholeGroupReachesTheProgramOnce)
     const std::string file = script("signals.py", program);
     for (const std::string to : {"-- -$p", "$p"}) {
         const std::string command =
-            "setsid " TILESCOPE_PROGRAM " record -o t.tscope -- " PYTHON_PROGRAM " " + file +
+            "rm -f out; setsid " TILESCOPE_PROGRAM " record -o t.tscope -- " PYTHON_PROGRAM " " + file +
             " >out & p=$!; until grep -q ready out; do sleep 0.05; done; kill -TERM " + to +
             "; wait $p; code=$?; cat out; exit $code";
         const ProgramResult result = run({"/bin/bash", "-c", command});
