@@ -7,6 +7,9 @@
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/exchange/sql_section.h"
+#include "core/exchange/text.h"
+#include "core/query/runs/run_tables.h"
+#include "core/store/run_reader.h"
 
 #include <iostream>
 #include <iterator>
@@ -86,6 +89,8 @@ int sqlCommand(int argc, char** argv)
         std::cerr << "the statement has more than these "
                   << counted(static_cast<std::int64_t>(result->rows()), "row")
                   << "; --limit sets how many are read" << std::endl;
+    if (const std::string lost = query::lossSentence(store::RunReader(recording.file)); !lost.empty())
+        std::cerr << escapeForTerminal(lost) << " List them: tilescope show FILE losses." << std::endl;
     return 0;
 }
 

@@ -123,7 +123,9 @@ std::vector<Caution> cautionsOf(const StudyRuns& study)
             tally.add(fmt::format("Fewer than {} timed steps", kFewSamples));
         for (const auto& loss : run->recording().reader->losses(record.run))
             if (isLost(loss.severity))
-                tally.add("Trace records were lost: " + loss.kind);
+                tally.add((loss.severity == wordOf(LossSeverity::Error) ? "A recording is incomplete: "
+                                                                        : "Some figures are doubtful: ") +
+                          loss.detail);
     }
     tally.into(cautions);
     return cautions;

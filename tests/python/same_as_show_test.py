@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import unittest
+import warnings
 
 import recordings
 import tilescope
@@ -120,6 +121,17 @@ class SameAsShow(unittest.TestCase):
             with self.subTest(file=file.name):
                 losses = [{**row, "detail": row["detail"] or None} for row in opened(file).losses()]
                 self.assertEqual(sorted(losses, key=repr), sorted(shown(file, "losses"), key=repr))
+
+    def test_opening_warns_of_losses(self):
+        for file in files():
+            with self.subTest(file=file.name), warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                opened(file)
+                lost = [row for row in shown(file, "losses") if row["severity"] != "info"]
+                self.assertEqual(len(seen), 1 if lost else 0)
+                if lost:
+                    self.assertIs(seen[0].category, tilescope.LossWarning)
+                    self.assertTrue(any(row["detail"] in str(seen[0].message) for row in lost))
 
     def test_steps(self):
         for file in files():

@@ -13,9 +13,9 @@ Needs nothing but Python's standard library. Reading works without Tilescope's p
 
 from tilescope._programs import operator_library
 from tilescope._record import range, record, step
-from tilescope._recording import Recording, open
+from tilescope._recording import LossWarning, Recording, open
 from tilescope._store import Error
 from tilescope._tables import Table
 from tilescope._version import VERSION as __version__
 
-__all__ = ["Error", "Recording", "Table", "open", "operator_library", "range", "record", "step", "__version__"]
+__all__ = ["Error", "LossWarning", "Recording", "Table", "open", "operator_library", "range", "record", "step", "__version__"]

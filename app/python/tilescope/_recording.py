@@ -4,6 +4,8 @@ import collections
 import contextlib
 import importlib
 import os
+import sqlite3
+import warnings
 
 from tilescope import _counters, _steps
 from tilescope._store import VERIFY, Error, connected, is_being_written, version_of
@@ -92,9 +94,30 @@ def open(path, pandas=None):
     path    of a .tscope file of this or an older version
     pandas  True: tables are DataFrames; False: they are Tables; None: DataFrames if pandas can be imported
 
-    Raises Error for a file that is missing, damaged, another program's or a newer Tilescope's.
+    Raises Error for a file that is missing, damaged, another program's or a newer Tilescope's. Warns by a LossWarning if
+    a run lacks records.
     """
-    return Recording(path, pandas)
+    recording = Recording(path, pandas)
+    _warn_of_losses(recording)
+    return recording
+
+
+class LossWarning(UserWarning):
+    """A run lacks records, or some of its figures are doubtful."""
+
+
+def _warn_of_losses(recording):
+    try:
+        with connected(recording.path) as connection:
+            lost = connection.execute("select run, detail from losses where severity <> 'info' "
+                                      "order by severity <> 'error', count desc").fetchall()
+    except (Error, sqlite3.Error):
+        return  # the tables will say so
+    if lost:
+        run, detail = lost[0]
+        others = ", and {} more".format(len(lost) - 1) if len(lost) > 1 else ""
+        warnings.warn("{}: run {}: {}{}; losses() lists all".format(recording.path, run, _text(detail), others), LossWarning,
+                      stacklevel=3)
 
 
 class Recording:
