@@ -49,10 +49,12 @@ HostCauses::HostCauses(std::span<const HostStack> stacks)
     causes_.reserve(stacks.size());
     for (const HostStack& stack : stacks) {
         const HostCause outer = stack.caller == kNoStack ? HostCause::Python : causes_[stack.caller];
-        // torch.compile's wrappers call the model: what runs below them may be anything.
+        // torch.compile's wrappers call the model, and optimizers a closure: what runs below them may be anything.
         const HostCause own = causeOf(stack.function);
-        const bool isLeft =
-            outer == HostCause::Compilation && own == HostCause::Python && !isLibraryFrame(stack.function);
+        const bool isClosure =
+            outer == HostCause::Optimizer && isIn(partsOf(stack.function).file, {"torch/nn/modules/"});
+        const bool isLeft = isClosure || (outer == HostCause::Compilation && own == HostCause::Python &&
+                                          !isLibraryFrame(stack.function));
         causes_.push_back(own != HostCause::Python || isLeft ? own : outer);
     }
 }

@@ -216,7 +216,9 @@ TEST(HostCauses, FollowTheStackAndTheState)
                                         {0, "torch/optim/adamw.py(90): step", 91},
                                         {0, "torch/utils/data/dataloader.py(600): __next__", 601},
                                         {0, "torch/autograd/graph.py(820): _engine_run_backward", 829},
-                                        {1, "train.py(40): closure", 41}};
+                                        {1, "train.py(40): closure", 41},
+                                        {4, "torch/nn/modules/module.py(1739): _call_impl", 1750},
+                                        {5, "model.py(9): forward", 12}};
     const HostCauses causes(stacks);
     const auto causeOf = [&](std::uint32_t stack, std::uint32_t state) {
         return causes.of({.stack = stack, .state = state});
@@ -228,6 +230,7 @@ TEST(HostCauses, FollowTheStackAndTheState)
     EXPECT_EQ(causeOf(2, 0), HostCause::DataLoading);
     EXPECT_EQ(causeOf(3, 0), HostCause::Backward);
     EXPECT_EQ(causeOf(4, SampleState::kRan), HostCause::Optimizer);
+    EXPECT_EQ(causeOf(6, SampleState::kRan), HostCause::Python) << "a closure evaluates the model";
 }
 
 TEST(HostStacks, TheProgramsLineIsTheInnermostThatIsNotALibrarys)
