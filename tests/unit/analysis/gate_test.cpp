@@ -19,6 +19,7 @@ TimeDifference measured(double ratio, double reach)
                         .degrees = 4,
                         .source = BetweenRuns::Source::Repeats,
                         .inTurn = true},
+            .deviation = std::log(reach) / 2,
             .allowed = {ratio / reach, ratio * reach},
             .ratio95 = ConfidenceInterval{ratio / reach, ratio * reach}};
 }
