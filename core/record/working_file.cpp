@@ -158,14 +158,16 @@ ProcessFacts decodeFacts(std::string_view payload)
     return facts;
 }
 
-/// A working file, behind its first line.
+/// A working file, behind its first line; at its end if the process ended while it wrote that line.
 std::ifstream opened(const std::filesystem::path& file)
 {
     std::ifstream in(file, std::ios::binary);
     std::string line(kWorkingFileLine.size(), '\0');
-    if (!in.read(line.data(), static_cast<std::streamsize>(line.size())))
+    if (!in)
         throw Error{.what = "cannot be read", .where = file.string(), .kind = ErrorKind::Failure};
-    if (line != kWorkingFileLine)
+    in.read(line.data(), static_cast<std::streamsize>(line.size()));
+    line.resize(static_cast<std::size_t>(in.gcount()));
+    if (!kWorkingFileLine.starts_with(line))
         throw Error{.what = "was written by another version of Tilescope",
                     .where = file.string(),
                     .remedy = "read it with the version that recorded it"};

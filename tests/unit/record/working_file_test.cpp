@@ -84,7 +84,7 @@ TEST_F(WorkingFile, IsReadableByItsOwnerOnly)
 TEST_F(WorkingFile, CutAnywhereKeepsTheBlocksBefore)
 {
     const std::string whole = bytes();
-    for (std::size_t size = kWorkingFileLine.size(); size < whole.size(); ++size) {
+    for (std::size_t size = 0; size < whole.size(); ++size) {
         write(whole.substr(0, size));
         const Contents contents = read();
         EXPECT_LE(contents.blocks.size(), 1U) << size;
