@@ -50,7 +50,8 @@ class EachVersion(unittest.TestCase):
                     own = [tuple(row) for row in database.execute("select {} from {}".format(", ".join(columns), view))]
                     table = getattr(opened(file), method)()
                     self.assertLessEqual(set(columns), set(table.columns))
-                    rows = [tuple(row[name] for name in columns) for row in table]
+                    # A view tells 0 where the registers of a kernel are unknown.
+                    rows = [tuple(row[name] or 0 if name == "registers" else row[name] for name in columns) for row in table]
                     self.assertEqual(sorted(rows, key=repr), sorted(own, key=repr))
                     of_runs = [row for run in opened(file).runs()["run"] for row in getattr(opened(file), method)(run)]
                     self.assertEqual(of_runs, list(table))

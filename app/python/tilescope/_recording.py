@@ -306,7 +306,7 @@ class Recording:
         whole = collections.Counter()
         for row in rows:
             whole[row[0]] += row[5]
-        builder.add([(of, name, short, n, steps, n / steps, total, total // n, least, most,
+        builder.add([(of, name, short, n, steps, n / steps if steps else None, total, total // n, least, most,
                       100.0 * total / whole[of] if whole[of] > 0 else 0.0)
                      for of, name, short, n, steps, total, least, most in rows])
         return builder.table()

@@ -260,9 +260,10 @@ private:
 
     static void addShare(WaitingPart& part, const analysis::IdleShare& share)
     {
-        // Devices of a process are sampled independently.
-        part.below = std::hypot(part.below, share.time - share.interval.low);
-        part.above = std::hypot(part.above, share.interval.high - share.time);
+        // Devices of a process are sampled independently. std::hypot() would need glibc 2.35.
+        const auto with = [](double sum, double reach) { return std::sqrt(sum * sum + reach * reach); };
+        part.below = with(part.below, share.time - share.interval.low);
+        part.above = with(part.above, share.interval.high - share.time);
         part.time += share.time;
         part.samples += share.samples;
         part.isEstimate = true;

@@ -607,11 +607,12 @@ TEST_F(Outputs, AnImportReadsRegularFilesOfALimitedSize)
 
 TEST_F(Outputs, AnImportOfAnUnknownFormatListsTheFormats)
 {
-    for (const char* content : {"{\"points\": []}", "\x80", "\x80\x01", "SQLite format 3"}) {
+    for (const std::string content : {"{\"points\": []}", "\x80", "\x80\x01", "SQLite format 3"}) {
         write("other", content);
         const ProgramResult refused = tilescope({"import", "other", "-o", "new.tscope"});
         EXPECT_EQ(refused.code, 2);
-        EXPECT_THAT(refused.err, HasSubstr("memory snapshot of PyTorch (.pickle)"));
+        EXPECT_THAT(refused.err, HasSubstr(content[0] == '{' ? "is JSON without a list of traceEvents"
+                                                             : "memory snapshot of PyTorch (.pickle)"));
         EXPECT_TRUE(isOneSentence(refused.err)) << refused.err;
         EXPECT_FALSE(fs::exists(folder / "new.tscope"));
     }

@@ -98,7 +98,8 @@ TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)
     EXPECT_EQ(errorOf({file, "ranks", "--rank", "7"}), "--rank: run 1 has no rank 7; it has: 0, 1");
     EXPECT_THAT(errorOf({file, "ranks", "--device", "0"}),
                 HasSubstr("choose a process: --rank or --process"));
-    EXPECT_THAT(errorOf({file, "ops", "--step", "0"}), HasSubstr("kernels, ranks, collectives and path do"));
+    EXPECT_THAT(errorOf({file, "ops", "--step", "0"}),
+                HasSubstr("kernels, ranks, collectives, path and waiting do"));
     EXPECT_THAT(errorOf({file, "ranks", "--step", "x"}), HasSubstr("not a whole number"));
 }
 
