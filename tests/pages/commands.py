@@ -53,7 +53,7 @@ NOT_RUN = {
     "compare.md": {
         "tilescope compare --measure \"base/bin/step --size 1024\" \"change/bin/step --size 1024\" --gate 3% --format md > comparison.md": "needs programs of the user; cli.CompareMeasure does",
         "tilescope compare --measure base.yaml change.yaml --repeat 10 --gate 3% --format md > comparison.md": TIMED,
-        "tilescope compare --measure \"python train.py\" \"python train.py --compile\"": PYTHON,
+        "tilescope compare --measure \"python train.py\" \"python train.py --compile\" --repeat 10": PYTHON,
     },
     "batch.md": {
         "tilescope --batch study:attention-grid -o grid.tscope": LONG,
@@ -105,6 +105,11 @@ NOT_RUN = {
         "tilescope record --start 4711": "needs a program that is being recorded; test record does",
         "tilescope record --build-plugin": PYTHON,
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
+    },
+    "waiting.md": {
+        "tilescope record --host-samples 500 -o a.tscope -- python train.py": PYTHON,
+        "tilescope show a.tscope waiting": PYTHON,
+        "tilescope show a.tscope waiting --group cause --step 1": PYTHON,
     },
     HELP: {
         "tilescope record -o t.tscope -- python train.py": PYTHON,
