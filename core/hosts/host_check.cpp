@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -210,7 +211,7 @@ void checkHost(SshLink& link, const Bundle& bundle,
     }
     onStep({.topic = "connection",
             .finding = "as " + valueOf(answers, "who") + ", round trip " +
-                       std::to_string(int(roundTripMs + 0.5)) + " ms",
+                       std::to_string(std::lround(roundTripMs)) + " ms",
             .remedy = {}});
     std::vector<std::string> versions;
     std::istringstream lines(valueOf(answers, "version"));

@@ -4,6 +4,7 @@
 #include "core/exchange/number.h"
 #include "core/model/flags.h"
 #include "core/model/losses.h"
+#include "core/model/text.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>

@@ -460,11 +460,10 @@ TEST_F(RecordTorch, StepsOfOptimizersInBackwardEndWithIt)
                              "for _ in range(5): model(torch.randn(8, 16)).square().mean().backward()\n";
     ASSERT_EQ(record({PYTHON_PROGRAM, script("inside.py", text)}).code, 0);
     EXPECT_EQ(show({"steps"}).size(), 5U);
-    const ProgramResult outside =
-        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
-             "select count(*) as outside from ranges b join ranges s on s.step = b.step and s.path = 'step' "
-             "where b.path = 'step/backward' and (b.start < s.start or b.end > s.end)",
-             "--format", "csv"});
+    const std::string query =
+        "select count(*) as outside from ranges b join ranges s on s.step = b.step and s.path = 'step' "
+        "where b.path = 'step/backward' and (b.start < s.start or b.end > s.end)";
+    const ProgramResult outside = run({TILESCOPE_PROGRAM, "sql", "t.tscope", query, "--format", "csv"});
     EXPECT_THAT(outside.out, HasSubstr("outside\r\n0")) << outside.err;
 }
 

@@ -55,10 +55,10 @@ protected:
     void engineDoes(const std::string& script)
     {
         fs::remove(sshd->remote() / "gate");
-        const ProgramResult added =
-            tilescope({"hosts", "add", "gpubox", "--set-up", "export TILESCOPE_ENGINE=" FAKE_ENGINE,
-                       "--set-up", "export FAKE_SCRIPT=" + script, "--set-up", "export FAKE_GATE=$HOME/gate",
-                       "--set-up", "echo this is printed by a start file"});
+        const ProgramResult added = tilescope(
+            {"hosts", "add", "gpubox", "--set-up", std::string("export TILESCOPE_ENGINE=") + FAKE_ENGINE,
+             "--set-up", "export FAKE_SCRIPT=" + script, "--set-up", "export FAKE_GATE=$HOME/gate",
+             "--set-up", "echo this is printed by a start file"});
         ASSERT_EQ(added.code, 0) << added.err;
     }
     std::vector<std::string> command(std::vector<std::string> words) const
@@ -317,7 +317,7 @@ TEST_F(OnHost, SubmitsToSlurmAndSaysWhyAJobWaits)
     script("squeue", "echo \"PENDING Priority\"\ntouch $HOME/asked\n");
     ASSERT_EQ(tilescope({"hosts", "add", "cluster", "--address", "gpubox", "--kind", "slurm",
                          "--sbatch=--partition=gpu", "--set-up",
-                         "export PATH=$HOME/slurm:$PATH TILESCOPE_ENGINE=" FAKE_ENGINE})
+                         std::string("export PATH=$HOME/slurm:$PATH TILESCOPE_ENGINE=") + FAKE_ENGINE})
                   .code,
               0);
     std::vector<std::string> words = sweep("[0, 1]", "a.tscope");
