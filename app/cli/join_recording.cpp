@@ -146,8 +146,11 @@ Found filesOf(const fs::path& folder)
             continue;
         }
         found.rest.files.push_back(file);
-        if (const std::string text = factOf(summary.facts, "missed"); !text.empty())
-            found.rest.reasons.insert(text);
+        for (const char* key : {"missed", "record_ended"})
+            if (const std::string text = factOf(summary.facts, key); !text.empty())
+                found.rest.reasons.insert(text);
+        if (const std::string end = record::endOf(file); end.starts_with(record::kRecorderStopped))
+            found.rest.reasons.insert(end);
     }
     std::ranges::sort(found.recorded);
     return found;

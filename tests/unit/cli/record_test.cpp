@@ -585,6 +585,7 @@ TEST_F(Record, NeverFailsTheProgramWhenMemoryRunsOut)
         EXPECT_EQ(result.code, 7) << first << result.err;
         EXPECT_EQ(result.out, "three steps\n") << first;
         EXPECT_THAT(otherFiles(), ::testing::IsEmpty()) << first;
+        EXPECT_THAT(result.err, Not(HasSubstr("no use of CUDA"))) << first << ": that is not why";
         refused += result.err.find("memory") != std::string::npos ? 1 : 0;
     }
     EXPECT_GT(refused, 10);
