@@ -689,23 +689,27 @@ class _Watch:
 
 
 class _ForkWarning:
-    """Keeps Python 3.12 and later from warning of a fork with threads if the recorder's are the only other ones. What warns
-    counts the threads of the process between these hooks; the filter is not seen by anything else."""
-
-    _filter = ("ignore", None, DeprecationWarning, None, 0)
+    """Keeps Python 3.12 and later from warning of a fork with threads if the recorder's are the only other ones. Python counts
+    the threads when it has forked, because libraries end theirs for a fork, and warns between these hooks: the filter, which
+    counts like Python, is not seen by anything else."""
 
     def __init__(self):
+        self.match = guarded(self._match)  # as a regular expression has
+        self._filter = ("ignore", self, DeprecationWarning, None, 0)
         self._filters = None
         os.register_at_fork(before=guarded(self._before), after_in_parent=guarded(self._after),
                             after_in_child=guarded(self._after))
 
-    def _before(self):
+    def _match(self, text):
+        if "is multi-threaded, use of " not in text:
+            return False
         others = 0
         for task in os.listdir("/proc/self/task"):
             with open("/proc/self/task/%s/comm" % task) as file:
                 others += not file.read().startswith("tilescope")
-        if others > 1:
-            return
+        return others <= 1
+
+    def _before(self):
         filters = sys.modules["warnings"].filters
         filters.insert(0, self._filter)
         self._filters = filters
