@@ -62,7 +62,7 @@ std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
                         "the GPU had no work.");
     else
         notes.push_back("The times add up to the idle time, by " + counted(waiting.samples, "sample") +
-                        "; intervals are 95 %. Without an interval a time is exact.");
+                        "; 95 % intervals are of sampling alone. Without an interval a time is exact.");
     if (waiting.lateShare > kMuchLate)
         notes.push_back(
             "The cores were full: " + percent(waiting.lateShare) +
