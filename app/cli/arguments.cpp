@@ -23,7 +23,7 @@ struct Option {
     std::vector<std::string> names; ///< including their dashes
     std::string* value = nullptr;
     std::vector<std::string>* values = nullptr; ///< of an option that may be repeated
-    bool* flag = nullptr;
+    bool* flag = nullptr; ///< with `value` too: the value can only be attached
     std::vector<std::string> words = {}; ///< allowed values; empty: any
     bool isKey = false;                  ///< a key of a spec: a list sweeps it
     bool isBoolean = false;              ///< without a value it is `true`
@@ -183,6 +183,13 @@ void Arguments::flag(const std::string& names, bool& into, const std::string& he
     impl_->optionHelp.emplace_back(shown(names, ""), help);
 }
 
+void Arguments::attached(const std::string& names, const std::string& value, bool& isGiven, std::string& into,
+                         const std::string& help)
+{
+    impl_->options.push_back({.names = namesFrom(names), .value = &into, .flag = &isGiven});
+    impl_->optionHelp.emplace_back(shown(names, "") + "[=" + value + "]", help);
+}
+
 void Arguments::choice(const std::string& names, std::string& into, std::vector<std::string> words,
                        const std::string& help)
 {
@@ -256,7 +263,9 @@ void Arguments::Impl::take(const Typed& typed, std::vector<std::string>::const_i
 {
     Option& option = find(typed.name);
     if (option.flag) {
-        if (typed.value)
+        if (typed.value && option.value)
+            store(option, *typed.value);
+        else if (typed.value)
             throw Error{.what = "takes no value",
                         .where = typed.name,
                         .remedy = "write " + option.longName() + " alone"};

@@ -39,6 +39,11 @@ public:
                 bool toStandardOutput = false);
     void repeated(const std::string& names, std::vector<std::string>& into, const std::string& help);
     void flag(const std::string& names, bool& into, const std::string& help);
+    /// A flag that may have a value, which can only be attached to it: `--name=VALUE`.
+    /// \param value  names the value in --help
+    /// \param into   stays as it is without a value
+    void attached(const std::string& names, const std::string& value, bool& isGiven, std::string& into,
+                  const std::string& help);
     /// A command with options of its own: the words from the first on that is no option of this verb, or from `--` on.
     void command(std::vector<std::string>& into);
     /// An option whose value is one of `words`.

@@ -181,4 +181,27 @@ TEST(Arguments, HelpStandsInOneColumnBesideNamesThatAreNotAscii)
     EXPECT_THAT(columns, ::testing::Each(columns.front())) << out.str();
 }
 
+TEST(Arguments, TakeAnAttachedValueOnlyBehindAnEqualsSign)
+{
+    const auto parse = [](const std::vector<std::string>& words) {
+        bool isGiven = false;
+        std::string list = "all";
+        std::vector<std::string> command;
+        Arguments arguments("demo COMMAND…", "Does nothing.", "tilescope demo ls");
+        arguments.attached("--metrics", "LIST", isGiven, list, "what");
+        arguments.command(command);
+        std::ostringstream out;
+        arguments.parse(words, out);
+        std::string text = (isGiven ? "given " : "not given ") + list + ":";
+        for (const std::string& word : command)
+            text += " " + word;
+        return text;
+    };
+    EXPECT_EQ(parse({"--metrics", "python", "a.py"}), "given all: python a.py");
+    EXPECT_EQ(parse({"--metrics=sm", "python"}), "given sm: python");
+    EXPECT_EQ(parse({"python", "--metrics=sm"}), "not given all: python --metrics=sm");
+    EXPECT_THROW(parse({"--metrics=", "python"}), Error);
+    EXPECT_THROW(parse({"--metrics=a", "--metrics=b", "python"}), Error);
+}
+
 } // namespace tilescope::cli
