@@ -159,7 +159,7 @@ Found filesOf(const fs::path& folder)
 /// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
 void sayHow(const fs::path& file, RunId run)
 {
-    constexpr std::array<std::string_view, 7> kSaid{"record.device",  "record.ended",  "record.missed",
+    constexpr std::array<std::string_view, 8> kSaid{"record.device", "record.inside",  "record.ended",  "record.missed",
                                                     "record.modules", "record.memory", "record.ops",
                                                     "record.cost"};
     bool hasWay = false;

@@ -3,6 +3,7 @@
 #include "app/cli/join_recording.h"
 #include "app/cli/on_host.h"
 #include "app/cli/python_watch.h"
+#include "app/cli/record_inside.h"
 #include "app/cli/record_torch.h"
 #include "app/cli/recorded_processes.h"
 #include "app/cli/recorded_program.h"
@@ -345,6 +346,7 @@ int recordCommand(int argc, char** argv)
 {
     std::string output;
     TorchOptions torch;
+    InsideOptions inside;
     bool buildsPlugin = false;
     bool noCommandLine = false;
     std::string counterInterval;
@@ -388,6 +390,7 @@ int recordCommand(int argc, char** argv)
                      "PID: start or go on recording in this process, or in those of this tilescope record");
     arguments.option("--stop", toStop, "PID: stop recording there");
     torch.addTo(arguments);
+    inside.addTo(arguments);
     arguments.option(
         "--counter-interval", counterInterval,
         "milliseconds between readings of clocks, power, temperature, utilisation and traffic; 0: "
@@ -435,6 +438,7 @@ int recordCommand(int argc, char** argv)
 
     RecordedProgram program(command);
     select(program, window);
+    inside.prepare(program, window.yields);
     const fs::path folder = makeWorkingFolder(file);
     const FollowedFolder followed(folder);
     program.set(kCudaVariable, library.string());

@@ -11,6 +11,7 @@
 #include "core/exchange/advice_section.h"
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/counter_section.h"
+#include "core/exchange/inside_section.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/waiting_section.h"
 #include "core/query/memory/memory_tables.h"
@@ -60,6 +61,10 @@ sections
                 of the stacks share it out; with --group function, place (between which launches), cause or thread
                     tilescope show a.tscope waiting
                     tilescope show a.tscope waiting --group cause --step 1
+  inside        what the warps of kernels wait for, by samples of tilescope record --inside: kernels, and of them lines,
+                functions, instructions or reasons with the usual remedy (--group)
+                    tilescope show a.tscope inside
+                    tilescope show a.tscope inside --kernel flash_fwd --group reason
   what-if       the step if work took another time, by simulation of the recorded order and dependencies;
                 first example: if softmax took half its time; second: attention half its time, and no softmax
                     tilescope show a.tscope what-if --scale softmax=0.5
@@ -112,7 +117,9 @@ options
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
-                roofline: family, op, shape, range, phase, module; waiting: line, function, place, cause, thread
+                roofline: family, op, shape, range, phase, module; waiting: line, function, place, cause, thread;
+                inside: kernel, line, function, instruction, reason
+  --kernel NAME inside: only kernels with this part in their name, or that a glob matches
   --scale K=F   what-if: the work K takes F times as long; K: a family, a path with / such as '**/attention/**', or
                 the name of a kernel or, on a CPU, an op; may be repeated
   --remove K    what-if: the program leaves out the work K, and its host the time that launches it; may be repeated
@@ -146,6 +153,7 @@ struct Request {
     std::optional<std::string> group;
     std::optional<std::string> at;
     std::optional<std::string> question;
+    std::string kernel;
     std::optional<std::int32_t> step;
     query::CallTreeOptions tree;
     bool invert = false;
@@ -309,6 +317,19 @@ const std::vector<Section>& sections()
                                                 .step = request.step,
                                                 .group = request.group ? query::waitingGroupOf(*request.group)
                                                                        : query::WaitingGroup::Line})));
+         }},
+        {"inside",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             return tableOf(shared(query::inside(
+                 reader, {.run = request.query.run,
+                          .parties = request.query.parties,
+                          .kernel = request.kernel,
+                          .group = request.group             ? query::insideGroupOf(*request.group)
+                                   : request.kernel.empty() ? query::InsideGroup::Kernel
+                                                             : query::InsideGroup::Line})));
          }},
         {"what-if",
          {},
@@ -510,6 +531,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--step", step, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");
+    arguments.option("--kernel", request.kernel, "");
     arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes"}, "");
     arguments.option("--from", from, "");
     arguments.option("--to", to, "");
@@ -563,11 +585,11 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
 void check(Request& request, const Section& section)
 {
     const std::string name(section.name);
-    if (request.group && name != "waiting") {
+    if (request.group && name != "waiting" && name != "inside") {
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .remedy = "kernels, ops, roofline, memory, saved and waiting can"};
+                        .remedy = "kernels, ops, roofline, memory, saved, waiting and inside can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
@@ -576,13 +598,13 @@ void check(Request& request, const Section& section)
                     .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
     constexpr std::string_view kByParty[] = {"what-if", "roofline",    "kernels", "ops",  "steps",
                                              "ranks",   "collectives", "path",    "tree", "memory",
-                                             "answers", "advice",      "waiting"};
+                                             "answers", "advice",      "waiting", "inside"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
             .remedy =
-                "kernels, ops, steps, ranks, collectives, path, waiting, what-if, tree, roofline, memory, "
+                "kernels, ops, steps, ranks, collectives, path, waiting, inside, what-if, tree, roofline, memory, "
                 "answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path" || name == "waiting";
     if ((isOfRanks || name == "advice" || name == "what-if") && request.query.parties.device)
@@ -613,6 +635,10 @@ void check(Request& request, const Section& section)
                     .where = "show " + name,
                     .remedy = isChanged ? "what-if does"
                                         : "give --scale KEY=FACTOR, --remove KEY or --free launches"};
+    if (!request.kernel.empty() && name != "inside")
+        throw Error{.what = "show " + name + " does not support --kernel",
+                    .where = "--kernel",
+                    .remedy = "tilescope show FILE inside --kernel " + request.kernel};
     if (request.at && !section.takesAt)
         throw Error{.what = "only show memory supports --at",
                     .where = "--at",

@@ -462,6 +462,11 @@ std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason)
     return std::make_unique<LoadedCupti>(functions, version);
 }
 
+void* loadedCuptiLibrary()
+{
+    return openCupti();
+}
+
 DeviceFacts factsOfDevice(int ordinal)
 {
     using DeviceGet = int (*)(int*, int);

@@ -12,6 +12,8 @@ namespace tilescope::record {
 /// \param reason  receives one sentence if there is no usable CUPTI
 /// \return        null if there is no usable CUPTI
 std::unique_ptr<trace::CuptiApi> loadedCupti(std::string& reason);
+/// Its handle, as of dlopen(); null if there is none.
+void* loadedCuptiLibrary();
 
 /// Name and UUID of a CUDA device of this process, in the form of nvidia-smi; empty where unknown. Asks the
 /// driver that is loaded, and loads none.

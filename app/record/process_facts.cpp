@@ -86,6 +86,10 @@ Settings Settings::ofThisProcess()
                       .storesCommandLine = option("no_command_line").empty(),
                       .hostSamples =
                           static_cast<double>(parseNumber<std::int64_t>(option("host_samples")).value_or(0)),
+                      .samplesKernels = !option("inside").empty(),
+                      .sampledKernels = option("inside"),
+                      .keepsKernelCode = option("no_cubins").empty(),
+                      .keepsSources = !option("sources").empty(),
                       .window = Window::ofThisProcess()};
     const std::string recorder = option("pid");
     std::from_chars(recorder.data(), recorder.data() + recorder.size(), settings.recorder);

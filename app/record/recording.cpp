@@ -8,6 +8,7 @@
 #include "core/base/plural.h"
 #include "core/model/step_name.h"
 #include "core/record/process_end.h"
+#include "core/trace/assembly/graph_description.h"
 #include "core/trace/host/path_tree.h"
 #include "core/trace/host/range.h"
 
@@ -37,6 +38,7 @@ constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
 constexpr std::size_t kActivityBuffers = 1024;
 constexpr std::size_t kActivityBufferBytes = 1 << 20;
 constexpr std::size_t kMostPending = 1 << 16;
+constexpr std::int64_t kPcSamplesEvery = 5'000'000'000; // ns; they are added up in between
 
 constexpr std::array<std::string_view, 3> kLastingFacts{"torch", "memory", "ops"};
 
@@ -114,8 +116,11 @@ void Recording::prepareDevice()
         }
         if (window_.byProfilerApi)
             reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
+        if (reason.empty() && settings_.samplesKernels)
+            prepareSampler(*session);
         if (reason.empty() && on_ && !yielded_)
             reason = session->start(level());
+        setSampler(on_);
     }
     const MutexLock lock(mutex_);
     if (!reason.empty()) {
@@ -125,6 +130,28 @@ void Recording::prepareDevice()
     device_ = std::move(device);
     api_ = std::move(api);
     session_ = std::move(session);
+}
+
+void Recording::prepareSampler(trace::CuptiSession& session)
+{
+    std::string reason;
+    const auto api = PcSamplingApi::find(loadedCuptiLibrary(), session.api().version(), reason);
+    if (api) {
+        auto sampler = std::make_unique<PcSampler>(*api);
+        reason = session.watchContexts(*sampler);
+        const MutexLock lock(mutex_);
+        if (reason.empty())
+            pcSampler_ = std::move(sampler);
+    }
+    if (!reason.empty())
+        noteFact("inside", reason);
+}
+
+void Recording::setSampler(bool on)
+{
+    PcSampler* sampler = pcSamplerIfAny();
+    if (sampler)
+        withDriver([&] { sampler->setOn(on); });
 }
 
 void Recording::yieldDevice()
@@ -296,6 +323,12 @@ trace::CuptiApi* Recording::apiIfAny()
     return api_.get();
 }
 
+PcSampler* Recording::pcSamplerIfAny()
+{
+    const MutexLock lock(mutex_);
+    return pcSampler_.get();
+}
+
 trace::CuptiSession* Recording::sessionIfAny()
 {
     const MutexLock lock(mutex_);
@@ -319,6 +352,7 @@ void Recording::resume()
         const MutexLock lock(mutex_);
         facts_.emplace_back("device_untraced", reason);
     }
+    setSampler(true);
 }
 
 void Recording::pause()
@@ -328,6 +362,8 @@ void Recording::pause()
     // First the device: each of its activities needs its launch.
     if (session)
         withDriver([&] { session->stop(losses); });
+    // The device is idle: what it did is sampled.
+    setSampler(false);
     HostLogs::instance().stop();
     noteRecording(false);
     const MutexLock lock(mutex_);
@@ -431,6 +467,13 @@ bool Recording::openFile()
     }
     if (settings_.hostSamples > 0)
         sampler_ = std::make_unique<HostSampler>(settings_.hostSamples);
+    if (settings_.samplesKernels) {
+        facts.emplace_back("inside_kernels", settings_.sampledKernels);
+        if (!settings_.keepsKernelCode)
+            facts.emplace_back("no_cubins", "1");
+        if (settings_.keepsSources)
+            facts.emplace_back("sources", "1");
+    }
     file_ = std::make_unique<WorkingFileWriter>(path_, std::move(facts), std::move(scope));
     if (std::string part = window_.text(); !part.empty())
         file_->addFact("window", std::move(part));
@@ -467,7 +510,7 @@ bool Recording::turn(trace::CuptiSession* session, bool flushes, bool forced) no
         blocks_.drain(session, sampler_.get());
         const bool any = blocks_.pending() > 0 || hasNotes();
         if (any || flushes)
-            write();
+            write(forced);
         if (forced)
             file_->addFact(kFinished.first, kFinished.second);
         return any;
@@ -483,7 +526,54 @@ bool Recording::hasNotes()
     return !rows_.empty() || !held_.empty();
 }
 
-void Recording::write()
+void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool all)
+{
+    PcSampler* sampler = pcSamplerIfAny();
+    if (!sampler)
+        return;
+    const PcSamplerCounts counts = sampler->counts();
+    for (const auto& [kind, count] : {std::pair{RecordLoss::PcSamplesDropped, counts.dropped},
+                                      std::pair{RecordLoss::PcBufferFull, counts.full}})
+        if (count > 0)
+            losses.add(kind, static_cast<std::int64_t>(count));
+    const std::int64_t time = now();
+    if (!all && time - pcSamplesWritten_ < kPcSamplesEvery)
+        return;
+    pcSamplesWritten_ = time;
+    std::vector<std::uint32_t> reasons;
+    for (const std::string& reason : sampler->reasons())
+        reasons.push_back(blocks_.strings().intern(reason).value);
+    PcSamples samples = sampler->take();
+    for (const SampledKernel& kernel : samples.kernels)
+        block.sampledKernels.push_back({.cubin = kernel.cubin,
+                                        .device = kernel.device,
+                                        .symbol = blocks_.strings().intern(kernel.symbol).value,
+                                        .name = blocks_.strings()
+                                                    .intern(trace::demangled(kernel.symbol.c_str()))
+                                                    .value,
+                                        .unused = 0});
+    for (const PcCount& count : samples.counts)
+        block.pcSamples.push_back({.offset = count.offset,
+                                   .samples = static_cast<std::int64_t>(count.samples),
+                                   .unissued = static_cast<std::int64_t>(count.unissued),
+                                   .kernel = count.kernel,
+                                   .reason = reasons[count.reason]});
+    for (auto& [checksum, code] : samples.cubins)
+        block.cubins.push_back({.checksum = checksum, .code = std::move(code)});
+    if (!all)
+        return;
+    const std::string trouble = sampler->trouble();
+    const std::uint32_t period = sampler->period();
+    file_->addFact("inside_cycles", period > 0 ? std::to_string(std::uint64_t{1} << period) : "");
+    file_->addFact("inside_others", std::to_string(counts.others));
+    if (!trouble.empty())
+        file_->addFact("inside", trouble);
+    else if (counts.failed > 0)
+        file_->addFact("inside", counted(static_cast<std::int64_t>(counts.failed), "reading") +
+                                     " of the samples failed");
+}
+
+void Recording::write(bool all)
 {
     WorkingBlock block;
     trace::Losses losses;
@@ -496,6 +586,7 @@ void Recording::write()
         losses = cuptiLosses_;
     }
     block.collectives = collectives_.take();
+    takePcSamples(block, losses, all);
     for (auto& [key, value] : blocks_.takeFacts())
         file_->addFact(std::move(key), std::move(value));
     const auto next = blocks_.take(std::move(block), losses);
@@ -513,11 +604,13 @@ void Recording::finish(trace::CuptiSession* session) noexcept
             const MutexLock lock(mutex_);
             cuptiLosses_.add(losses);
         }
+        if (PcSampler* pcSampler = pcSamplerIfAny())
+            withDriver([&] { pcSampler->stop(); });
         blocks_.stopDeviceMemory();
         if (sampler_)
             sampler_->stop();
         blocks_.drain(session, sampler_.get());
-        write();
+        write(true);
         const MutexLock lock(calibrationMutex_);
         if (const auto cost = calibration_.text())
             file_->addFact("cost", *cost);
@@ -571,6 +664,8 @@ void Recording::giveUp(std::string_view reason) noexcept
     try {
         if (file_)
             file_->addFact("record_ended", std::string(reason));
+        if (PcSampler* pcSampler = pcSamplerIfAny())
+            withDriver([&] { pcSampler->stop(); });
         if (trace::CuptiSession* session = sessionIfAny())
             withDriver([session] {
                 trace::Losses ignored;

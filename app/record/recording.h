@@ -5,6 +5,7 @@
 #include "app/record/collective_log.h"
 #include "app/record/device_thread.h"
 #include "app/record/host_sampler.h"
+#include "app/record/pc_sampler.h"
 #include "app/record/recorder.h"
 #include "app/record/settings.h"
 #include "app/record/window.h"
@@ -71,6 +72,7 @@ public:
 private:
     trace::CuptiApi* apiIfAny();
     trace::CuptiSession* sessionIfAny();
+    PcSampler* pcSamplerIfAny();
     TraceLevel level() const { return window_.isFull ? TraceLevel::Full : TraceLevel::Kernels; }
     /// Starts or stops the recording of the device and the host. If another thread is doing that, leaves it to that
     /// thread. May be called in a callback of CUPTI.
@@ -81,6 +83,9 @@ private:
     void pause() REQUIRES(windowMutex_) EXCLUDES(mutex_);
     void apply(Window::Change change) EXCLUDES(windowMutex_, mutex_);
     void prepareDevice() EXCLUDES(windowMutex_, mutex_);
+    /// Lets the kernels of the session be sampled. Says why if that is not possible.
+    void prepareSampler(trace::CuptiSession& session) REQUIRES(windowMutex_) EXCLUDES(mutex_);
+    void setSampler(bool on) REQUIRES(windowMutex_);
     void stopDevice() EXCLUDES(windowMutex_, mutex_);
     void detachSoon(trace::CuptiSession& session) EXCLUDES(windowMutex_, mutex_);
 
@@ -95,7 +100,9 @@ private:
     /// \return         whether there was anything
     bool turn(trace::CuptiSession* session, bool flushes, bool forced) noexcept;
     bool hasNotes();
-    void write();
+    void write(bool all = false);
+    /// \param all  also what is not old enough to be written
+    void takePcSamples(WorkingBlock& block, trace::Losses& losses, bool all);
     void finish(trace::CuptiSession* session) noexcept;
     /// What the options asked for and the program did not do; empty: nothing.
     std::string missed() const;
@@ -121,6 +128,7 @@ private:
     ControlSocket control_;                ///< closed if hasDescriptors_ is false
     bool hasDescriptors_ = false;          ///< of its own; otherwise the thread opens nothing
     bool delayOver_ = false;
+    std::int64_t pcSamplesWritten_ = 0; ///< when
 
     const Settings settings_;
     const Window& window_ = settings_.window;
@@ -162,6 +170,7 @@ private:
     std::unique_ptr<trace::CuptiApi> api_;
     std::unique_ptr<trace::CuptiSession> session_;
     std::unique_ptr<DeviceThread> device_;
+    std::unique_ptr<PcSampler> pcSampler_; ///< null: kernels are not sampled
     std::thread thread_;
 };
 

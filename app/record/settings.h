@@ -19,6 +19,10 @@ struct Settings {
     std::int64_t recorder = 0;    ///< its number
     bool storesCommandLine = true;
     double hostSamples = 0; ///< a second, of Python stacks; 0: they are not read
+    bool samplesKernels = false; ///< program counters of the GPU's warps
+    std::string sampledKernels;  ///< a glob of their names
+    bool keepsKernelCode = true; ///< of the kernels with samples
+    bool keepsSources = false;   ///< the files that they were compiled from
     Window window;
 };
 

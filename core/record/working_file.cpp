@@ -139,6 +139,13 @@ bool decode(Taker& from, WorkingBlock& block)
     from.rows(block.collectives);
     from.rows(block.stacks);
     from.rows(block.samples);
+    from.rows(block.sampledKernels);
+    from.rows(block.pcSamples);
+    const auto cubins = from.take<std::uint32_t>();
+    for (std::uint32_t i = 0; from.good && i < cubins; ++i) {
+        const auto checksum = from.take<std::uint64_t>();
+        block.cubins.push_back({.checksum = checksum, .code = from.text()});
+    }
     from.rows(block.losses);
     block.recordsChecked = from.take<std::int64_t>();
     return from.good;
@@ -289,6 +296,13 @@ bool WorkingFileWriter::append(const WorkingBlock& block)
     putRows(payload, block.collectives);
     putRows(payload, block.stacks);
     putRows(payload, block.samples);
+    putRows(payload, block.sampledKernels);
+    putRows(payload, block.pcSamples);
+    put(payload, static_cast<std::uint32_t>(block.cubins.size()));
+    for (const Cubin& cubin : block.cubins) {
+        put(payload, cubin.checksum);
+        putText(payload, cubin.code);
+    }
     putRows(payload, block.losses);
     put(payload, block.recordsChecked);
     hasEvents_ = write(kEventsBlock, payload) || hasEvents_;

@@ -19,7 +19,7 @@
 /// Strings are numbered from 0 in the order of the file; kNoString stands for none.
 namespace tilescope::record {
 
-inline constexpr std::string_view kWorkingFileLine = "tilescope working file 4\n";
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 5\n";
 inline constexpr std::uint32_t kNoString = ~0U;
 
 /// A host range. Times are nanoseconds of the process' steady clock, here and below.
@@ -137,6 +137,30 @@ struct SampleRow {
     std::uint32_t unused;
 };
 
+/// A kernel with samples of program counters. Numbered from 0 in the order of the file.
+struct SampledKernelRow {
+    std::uint64_t cubin;  ///< CUPTI's checksum of its machine code
+    std::int32_t device;  ///< CUDA's number
+    std::uint32_t symbol; ///< string: its name in the machine code
+    std::uint32_t name;   ///< string, as in an ActivityRow
+    std::uint32_t unused;
+};
+
+/// Samples of an instruction with one stall reason. Rows of the same instruction and reason add up.
+struct PcSampleRow {
+    std::uint64_t offset; ///< bytes from the beginning of the kernel
+    std::int64_t samples;
+    std::int64_t unissued; ///< those at which the scheduler issued nothing
+    std::uint32_t kernel;
+    std::uint32_t reason; ///< string: long_scoreboard
+};
+
+/// The machine code of a module, as it was loaded.
+struct Cubin {
+    std::uint64_t checksum = 0;
+    std::string code;
+};
+
 struct ThreadRow {
     std::uint32_t thread;
     std::uint32_t name;
@@ -171,13 +195,16 @@ struct WorkingBlock {
     std::vector<CollectiveRow> collectives;
     std::vector<StackRow> stacks; ///< those that no earlier block has
     std::vector<SampleRow> samples;
+    std::vector<SampledKernelRow> sampledKernels; ///< those that no earlier block has
+    std::vector<PcSampleRow> pcSamples;
+    std::vector<Cubin> cubins; ///< those that no earlier block has
     std::vector<LossRow> losses;
     std::int64_t recordsChecked = 0;
 
     bool hasEvents() const
     {
         return !ranges.empty() || !activities.empty() || !calls.empty() || !ops.empty() || !frames.empty() ||
-               !allocations.empty() || !held.empty() || !collectives.empty() || !samples.empty();
+               !allocations.empty() || !held.empty() || !collectives.empty() || !samples.empty() || !pcSamples.empty();
     }
 };
 

@@ -6,6 +6,7 @@
 #include "core/store/file/database.h"
 #include "core/store/rows/counter_rows.h"
 #include "core/store/rows/host_sample_rows.h"
+#include "core/store/rows/kernel_sample_rows.h"
 #include "core/store/rows/memory_rows.h"
 #include "core/store/rows/party_rows.h"
 #include "core/store/rows/row_inserter.h"
@@ -140,6 +141,7 @@ public:
     MemoryRows memory{target.database(), target.chunks(), target.strings()};
     PartyRows parties{target.database(), target.chunks(), target.strings()};
     CounterRows counterTracks{target.database(), target.chunks(), target.strings()};
+    KernelSampleRows kernelSamples{target.database(), target.chunks(), target.strings()};
     HostSampleRows hostSamples{target.database(), target.chunks(), target.strings()};
 
 private:
@@ -459,6 +461,11 @@ void RunWriter::writeHostSamples(std::span<const HostSamples> samples)
         for (const HostSamples& each : samples)
             impl_->hostSamples.insert(each, impl_->frame);
     });
+}
+
+void RunWriter::writeKernelSamples(const KernelSamples& samples)
+{
+    impl_->inRun([&] { impl_->kernelSamples.insert(samples, impl_->frame); });
 }
 
 void RunWriter::writeCeilings(std::span<const Ceiling> ceilings)

@@ -16,6 +16,7 @@
 namespace tilescope {
 struct CounterTrack;
 struct HostSamples;
+struct KernelSamples;
 struct MemoryFacts;
 struct RunParties;
 } // namespace tilescope
@@ -70,6 +71,8 @@ public:
     /// The Python stacks of its threads, one element for each process; once a run at most. The samples of a thread are by
     /// time.
     void writeHostSamples(std::span<const HostSamples> samples);
+    /// What the warps of its kernels did at sampled instants; once a run at most.
+    void writeKernelSamples(const KernelSamples& samples);
     void writeMemory(const MemoryFacts& facts);
     /// Processes, devices, streams and clocks; once a run at most.
     void writeParties(const RunParties& parties);

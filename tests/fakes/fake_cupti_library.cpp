@@ -2,6 +2,7 @@
 // kernel ends at once. With FAKE_CUPTI=13.3 it has several subscribers: then only the functions that name one work, and
 // times are those of a clock of its own.
 
+#include "tests/fakes/fake_pc_sampling.h"
 #include "tests/support/fake_cupti.h"
 
 #include <cupti.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -92,6 +94,21 @@ void fakeReplay()
     fake().record(kernel);
 }
 
+/// A context is created (1) or destroyed (0), and samples of it begin or end.
+void fakeContext(std::uint64_t context, int isCreated)
+{
+    fake().tellContext(isCreated ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+                       reinterpret_cast<CUcontext>(context));
+    if (!isCreated)
+        tilescope::trace::FakePcSampling::instance().destroyContext(reinterpret_cast<CUcontext>(context));
+}
+
+void fakeModule(std::uint64_t context, int isLoaded, const char* cubin, std::size_t bytes)
+{
+    fake().tellModule(isLoaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+                      reinterpret_cast<CUcontext>(context), {cubin, bytes});
+}
+
 /// The effect of the end of the process on CUPTI before the recorder ends.
 void fakeTearDown()
 {
@@ -124,7 +141,11 @@ void fakeRival()
 
 CUptiResult CUPTIAPI cuptiGetVersion(std::uint32_t* version)
 {
-    *version = isShared() ? 130300 : CUPTI_API_VERSION;
+    constexpr std::uint32_t kOfCuda121 = 18;
+    const char* sampling = std::getenv("FAKE_PC_SAMPLING");
+    if (sampling && std::strcmp(sampling, "old") == 0)
+        fake().versionNumber = kOfCuda121;
+    *version = isShared() ? 130300 : fake().versionNumber;
     return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* /*size*/,

@@ -9,8 +9,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -22,6 +27,10 @@ extern "C" void fakeTearDown();
 extern "C" void fakeWait();
 extern "C" void fakeProfiler(int starts);
 extern "C" int fakeFinalized();
+extern "C" void fakeContext(std::uint64_t context, int isCreated);
+extern "C" void fakeModule(std::uint64_t context, int isLoaded, const char* cubin, std::size_t bytes);
+extern "C" void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol,
+                            std::uint64_t offset, const char* reason, std::uint32_t samples, std::uint32_t unissued);
 
 namespace {
 
@@ -120,6 +129,41 @@ void pause(int milliseconds)
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
+std::string contentsOf(const char* file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Runs sampled kernels of a module in two contexts. Their samples are those of one call each of fakeSamples().
+void runSampled(const char* file)
+{
+    const std::string cubin = contentsOf(file);
+    const auto sample = [&](std::uint64_t context, const char* symbol, std::uint64_t offset, const char* reason,
+                            std::uint32_t samples, std::uint32_t unissued) {
+        fakeSamples(context, cubin.data(), cubin.size(), symbol, offset, reason, samples, unissued);
+    };
+    for (const std::uint64_t context : {1, 2}) {
+        fakeContext(context, 1);
+        fakeModule(context, 1, cubin.data(), cubin.size());
+    }
+    for (int i = 0; i < 3; ++i) {
+        fakeLaunch("_Z5scalePfi");
+        for (std::uint64_t offset = 0; offset < 160; offset += 16)
+            sample(1, "_Z5scalePfi", offset, "long_scoreboard", 10, 4);
+        sample(1, "_Z5scalePfi", 32, "selected", 5, 0);
+        pause(300); // they are read meanwhile
+    }
+    sample(2, "_Z5chasePKjPji", 64, "barrier", 7, 7);
+    // What is left of a context that ends.
+    fakeContext(2, 0);
+    // What is left at the end of the process.
+    sample(1, "_Z5chasePKjPji", 64, "barrier", 11, 1);
+    fakeModule(1, 0, cubin.data(), cubin.size());
+    sample(1, "_Z5chasePKjPji", 80, "barrier", 2, 0);
+}
+
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -136,6 +180,8 @@ int main(int argc, char** argv)
         replayGraph();
     if (what == "nccl")
         reduceByNccl();
+    if (what == "inside") // file of a module
+        runSampled(argv[2]);
     std::puts("three steps");
     std::fflush(stdout);
     if (what == "exit")

@@ -33,6 +33,7 @@ PYTHON = "needs a whole PyTorch; tests exchange.memory_viz, studies.package and 
 COMPILES = "compiles models for minutes; test studies.inductor does"
 PACKAGES = "needs packages of PyPI; the scripts tests/exchange/*_check.py use them"
 GPU = "needs a GPU of that number"
+GPU_NEEDED = "needs a GPU; test record_inside does without one"
 TIMED = "its exit code depends on the times of this machine; cli.Compare does"
 HOST = "needs another machine; test on_host does"
 NOT_RUN = {
@@ -105,6 +106,12 @@ NOT_RUN = {
         "tilescope record --start 4711": "needs a program that is being recorded; test record does",
         "tilescope record --build-plugin": PYTHON,
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
+    },
+    "inside.md": {
+        "tilescope record --inside -o a.tscope -- python train.py": GPU_NEEDED,
+        "tilescope show a.tscope inside": GPU_NEEDED,
+        "tilescope show a.tscope inside --kernel flash_fwd": GPU_NEEDED,
+        "tilescope show a.tscope inside --kernel flash_fwd --group reason": GPU_NEEDED,
     },
     "waiting.md": {
         "tilescope record --host-samples 500 -o a.tscope -- python train.py": PYTHON,

@@ -139,7 +139,32 @@ void FakeCupti::makeGraph(std::uint32_t graph, std::vector<GraphNodeFacts> nodes
     tellResource(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, data);
 }
 
+void FakeCupti::tellContext(CUpti_CallbackId id, CUcontext context)
+{
+    CUpti_ResourceData data{};
+    data.context = context;
+    tellResource(id, data);
+}
+
+void FakeCupti::tellModule(CUpti_CallbackId id, CUcontext context, std::string_view cubin)
+{
+    CUpti_ModuleResourceData module{};
+    module.cubinSize = cubin.size();
+    module.pCubin = cubin.data();
+    CUpti_ResourceData data{};
+    data.context = context;
+    data.resourceDescriptor = &module;
+    tellResource(id, data);
+}
+
 void FakeCupti::tellResource(CUpti_CallbackId id, CUpti_GraphData graph)
+{
+    CUpti_ResourceData data{};
+    data.resourceDescriptor = &graph;
+    tellResource(id, data);
+}
+
+void FakeCupti::tellResource(CUpti_CallbackId id, const CUpti_ResourceData& data)
 {
     const std::scoped_lock inside(inside_);
     CUpti_CallbackFunc callback = nullptr;
@@ -151,8 +176,6 @@ void FakeCupti::tellResource(CUpti_CallbackId id, CUpti_GraphData graph)
         callback = callback_;
         owner = owner_;
     }
-    CUpti_ResourceData data{};
-    data.resourceDescriptor = &graph;
     callback(owner, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 

@@ -31,6 +31,9 @@ public:
     /// Creates a graph node with this number, or a copy of another node.
     void makeGraphNode(std::uint64_t node);
     void cloneGraphNode(std::uint64_t node, std::uint64_t original);
+    /// A context is created or about to be destroyed; a module is loaded into it or about to be unloaded.
+    void tellContext(CUpti_CallbackId id, CUcontext context);
+    void tellModule(CUpti_CallbackId id, CUcontext context, std::string_view cubin);
     /// Makes an executable graph of these nodes.
     void makeGraph(std::uint32_t graph, std::vector<GraphNodeFacts> nodes);
 
@@ -109,6 +112,7 @@ private:
     };
 
     void tellResource(CUpti_CallbackId id, CUpti_GraphData graph);
+    void tellResource(CUpti_CallbackId id, const CUpti_ResourceData& data);
     void write(const void* record, std::size_t bytes);
     void complete(Buffer& buffer, std::size_t bytes);
     void callBack(const Function& function, CUpti_ApiCallbackSite site, std::uint32_t correlation,

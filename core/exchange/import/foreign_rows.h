@@ -5,6 +5,7 @@
 #include "core/exchange/import/trace_builder.h"
 #include "core/model/events.h"
 #include "core/model/host_samples.h"
+#include "core/model/kernel_samples.h"
 
 #include <cstdint>
 #include <map>
@@ -119,6 +120,9 @@ struct ForeignTrace {
     std::vector<Wait> waits;
     std::vector<std::pair<ProcessIndex, CounterTrack>> counters;   ///< by the process of their clock
     std::vector<std::pair<ProcessIndex, HostSamples>> hostSamples; ///< by process; samples in any order
+    std::vector<std::pair<ProcessIndex, KernelSamples>> kernelSamples; ///< by process
+    bool keepsKernelCode = true; ///< the file may hold machine code of sampled kernels
+    bool keepsSources = false;   ///< the file may hold source text of sampled kernels
     std::optional<std::pair<TraceBatch, MemoryFacts>> memory;      ///< of a snapshot
     std::vector<EnvironmentEntry> environment;
     std::vector<std::string> flags; ///< of the run, as flagText() makes them

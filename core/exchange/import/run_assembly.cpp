@@ -9,6 +9,7 @@
 #include "core/exchange/import/batch_writer.h"
 #include "core/exchange/import/collective_matcher.h"
 #include "core/exchange/import/common_axis.h"
+#include "core/exchange/import/kernel_sample_assembly.h"
 #include "core/exchange/import/launch_index.h"
 #include "core/exchange/import/party_numbers.h"
 #include "core/exchange/import/path_maker.h"
@@ -102,6 +103,8 @@ public:
         writeCollectivesAndWaits();
         writeCounters();
         writeHostSamples();
+        if (!trace_.kernelSamples.empty())
+            writer.writeKernelSamples(assembleKernelSamples(trace_));
         addFacts();
         TraceBatch last;
         for (const auto& [which, count] : trace_.losses)

@@ -398,6 +398,17 @@ void TraceBuilder::addHostSamples(ProcessIndex process, HostSamples samples)
     impl_->trace.hostSamples.emplace_back(process, std::move(samples));
 }
 
+void TraceBuilder::addKernelSamples(ProcessIndex process, KernelSamples samples)
+{
+    impl_->trace.kernelSamples.emplace_back(process, std::move(samples));
+}
+
+void TraceBuilder::keepKernelText(bool code, bool sources)
+{
+    impl_->trace.keepsKernelCode = code;
+    impl_->trace.keepsSources = sources;
+}
+
 DeviceIndex TraceBuilder::knownDevice(std::string_view uuid, std::int32_t ordinal) const
 {
     const std::vector<KnownDevice>& devices = impl_->trace.devices;

@@ -5,6 +5,7 @@
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/host_samples.h"
+#include "core/model/kernel_samples.h"
 #include "core/model/losses.h"
 #include "core/model/memory.h"
 #include "core/model/processes.h"
@@ -181,6 +182,10 @@ public:
     void addCounter(ProcessIndex process, CounterTrack track);
     /// The Python stacks of a process, once: its threads are those of thread(), and their samples in any order.
     void addHostSamples(ProcessIndex process, HostSamples samples);
+    /// The samples of a process' kernels, once; their devices are from device().
+    void addKernelSamples(ProcessIndex process, KernelSamples samples);
+    /// What a run keeps of sampled kernels besides samples. By default code and no sources.
+    void keepKernelText(bool code, bool sources);
     /// The device with this UUID, or with this number where UUIDs are unknown; none if no process used it.
     DeviceIndex knownDevice(std::string_view uuid, std::int32_t ordinal) const;
     /// A memory snapshot of one of the processes: its events, blocks and segments.

@@ -43,7 +43,7 @@ std::string schemaDigest(SQLite::Database& database);
 /// The digest of the schema that embeddedMigrations() create. A file that has it needs no other comparison; creating
 /// the schema to compare with takes longer than most queries. If it does not match, files open as slowly as older ones.
 inline constexpr std::string_view kSchemaDigest =
-    "2667a70a1bbe263e25916b4c4f957e0482e15169f61f71eaaf34f0396b13dfc6";
+    "4e0cd76bf619f6ae3344ac32d7719de9470a86b020339bbfafbc095d6264793a";
 
 /// Compares the database's tables, views, indexes and triggers with those of `version`.
 /// \throws Error  naming the first that is missing, unknown or different

@@ -65,7 +65,7 @@ CuptiSession::~CuptiSession()
 
 void CuptiSession::detachSoon()
 {
-    if (on_ || !attached_ || leaves_ || graphs_ || wholeGraphs_ || profilerCall_ || !subscribe().empty())
+    if (on_ || !attached_ || leaves_ || graphs_ || watchesAlways() || !subscribe().empty())
         return;
     const TryMutexLock lock(leaving_);
     for (CUpti_CallbackId id = 1; id < kMostFunctions; ++id)
@@ -155,6 +155,24 @@ std::string CuptiSession::watchProfilerCalls(ProfilerCall told)
         if (result != CUPTI_SUCCESS)
             reason = refusal(result, "call back on cudaProfilerStart", {});
     }
+    return reason;
+}
+
+std::string CuptiSession::watchContexts(ContextWatch& watch)
+{
+    std::string reason = subscribe();
+    contexts_ = &watch;
+    for (const CUpti_CallbackId id :
+         {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+          CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
+        if (!reason.empty())
+            break;
+        const CUptiResult result = api_.enableCallback(true, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+        if (result != CUPTI_SUCCESS)
+            reason = refusal(result, "call back on contexts and modules", {});
+    }
+    if (!reason.empty())
+        contexts_ = nullptr;
     return reason;
 }
 
@@ -304,7 +322,7 @@ void CuptiSession::disable()
     disableActivities();
     for (const auto& [domain, id] : std::exchange(callbacks_, {}))
         api_.enableCallback(false, subscriber_, domain, id);
-    if (!profilerCall_ && !wholeGraphs_)
+    if (!watchesAlways())
         api_.unsubscribe(std::exchange(subscriber_, nullptr));
     on_ = false;
 }
@@ -413,8 +431,28 @@ void CuptiSession::onCallback(void* owner, CUpti_CallbackDomain domain, CUpti_Ca
         session->resource(id, *static_cast<const CUpti_ResourceData*>(data));
 }
 
+void CuptiSession::tellWatch(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept
+{
+    switch (id) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        return contexts_->contextCreated(data.context);
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        return contexts_->contextEnds(data.context);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+        if (const auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor))
+            contexts_->moduleLoaded(data.context, {module->pCubin, module->cubinSize});
+        return;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+        return contexts_->moduleEnds(data.context);
+    default:
+        return;
+    }
+}
+
 void CuptiSession::resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept
 {
+    if (contexts_ && id <= CUPTI_CBID_RESOURCE_MODULE_PROFILED)
+        return tellWatch(id, data);
     const auto* graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
     if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED)
         return graph ? noteGraph(*graph) : void();

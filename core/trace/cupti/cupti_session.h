@@ -5,6 +5,7 @@
 #include "core/model/spec.h"
 #include "core/model/strings.h"
 #include "core/trace/cupti/activity_buffers.h"
+#include "core/trace/cupti/context_watch.h"
 #include "core/trace/cupti/cupti_api.h"
 #include "core/trace/host/losses.h"
 #include "core/trace/host/recording.h"
@@ -43,6 +44,11 @@ public:
     using ProfilerCall = std::function<void(bool starts)>;
     /// \param told  called in a callback of CUPTI: it must not wait for a mutex that is held during calls of CUPTI
     std::string watchProfilerCalls(ProfilerCall told);
+    /// From now on, also between recordings, `watch` hears of contexts and modules. Call once, before the program makes a
+    /// context. Stays subscribed.
+    /// \param watch  outlives the session
+    /// \return  why that is not possible, in one sentence; empty on success
+    std::string watchContexts(ContextWatch& watch);
     /// From now on, a replay of a CUDA graph is one activity instead of one per node. Call once, before the
     /// program makes a graph: CUPTI 13.0 crashes if this is requested later. Stays subscribed.
     /// \return  why that is not possible, in one sentence; empty on success
@@ -89,6 +95,9 @@ private:
     std::string prepareActivities();
     std::string enableActivities();
     void noteGraph(const CUpti_GraphData& graph) noexcept;
+    void tellWatch(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
+    /// Whether something is watched also between recordings.
+    bool watchesAlways() const { return profilerCall_ || wholeGraphs_ || contexts_; }
     std::string enableCalls(TraceLevel level, Recording recording);
     std::string enableGraphNodes();
     void disableActivities();
@@ -105,6 +114,7 @@ private:
     void leave() noexcept;
 
     ProfilerCall profilerCall_;
+    ContextWatch* contexts_ = nullptr;
     bool watchesNodes_ = false;
     bool wholeGraphs_ = false;
     Mutex graphMutex_;

@@ -1,6 +1,7 @@
 #include "core/base/error.h"
 #include "core/model/memory.h"
 #include "core/store/host_sample_reader.h"
+#include "core/store/kernel_sample_reader.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/event_rows.h"
 #include "store_fixture.h"
@@ -494,6 +495,37 @@ TEST_F(RoundTrip, KeepsHostSamplesInFewBytes)
     const auto merged = file.parent_path() / "merged.tscope";
     EXPECT_EQ(merge(std::array{file}, merged).added, 2);
     EXPECT_THAT(hostSamples(merged, run), ElementsAre(samples));
+    EXPECT_THAT(verify(merged).problems, IsEmpty());
+}
+
+TEST_F(RoundTrip, KeepsKernelSamples)
+{
+    const KernelSamples samples{
+        .kernels = {{.process = ProcessIndex{1},
+                     .device = DeviceIndex{0},
+                     .name = "void scale<float>(float*)",
+                     .symbol = "_Z5scaleIfEvPT_",
+                     .cubin = 0xfedcba9876543210ULL},
+                    {.name = "größe", .symbol = "größe"}},
+        .instructions = {{.kernel = 0, .offset = 16, .text = "FFMA R5, R5, R4, 1", .line = {"a.cu", 4},
+                          .caller = {"b.cu", 22}, .inlined = "half"},
+                         {.kernel = 0, .offset = 32},
+                         {.kernel = 1, .offset = 0, .line = {"a.cu", 9}}},
+        .reasons = {"long_scoreboard", "selected"},
+        .stalls = {{.instruction = 0, .reason = 0, .samples = 12, .unissued = 3},
+                   {.instruction = 0, .reason = 1, .samples = 4, .unissued = 0},
+                   {.instruction = 2, .reason = 0, .samples = 1LL << 40, .unissued = 1}},
+        .code = {{.cubin = 0xfedcba9876543210ULL, .code = std::string("\x7f" "ELF\0code", 9)}},
+        .sources = {{.file = "a.cu", .digest = "12ab", .text = "__global__"}, {.file = "b.cu", .digest = "34"}}};
+    written([&](RunWriter& writer) { writer.writeKernelSamples(samples); });
+    EXPECT_EQ(kernelSamples(file, run, true), samples);
+    KernelSamples withoutCode = samples;
+    withoutCode.code.clear();
+    withoutCode.sources[0].text.clear();
+    EXPECT_EQ(kernelSamples(file, run, false), withoutCode);
+    const auto merged = file.parent_path() / "merged.tscope";
+    EXPECT_EQ(merge(std::array{file}, merged).added, 1);
+    EXPECT_EQ(kernelSamples(merged, run, true), samples);
     EXPECT_THAT(verify(merged).problems, IsEmpty());
 }
 

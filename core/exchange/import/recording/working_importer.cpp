@@ -4,6 +4,7 @@
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/recording/recorded_collectives.h"
+#include "core/exchange/import/recording/recorded_samples.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/text.h"
 #include "core/model/flags.h"
@@ -88,6 +89,12 @@ public:
             collectives_.addTo(builder_, process_);
         if (process_ && !samples_.threads.empty())
             builder_.addHostSamples(process_, std::move(samples_));
+        if (process_ && !kernelSamples_.empty()) {
+            builder_.keepKernelText(!facts_.contains("no_cubins"), facts_.contains("sources"));
+            builder_.addKernelSamples(process_, kernelSamples_.take(facts_["inside_kernels"], [this](std::int32_t ordinal) {
+                return device(ordinal);
+            }));
+        }
         for (const auto& [key, count] : losses_)
             builder_.addLoss(key.first, count, key.second);
         builder_.countRecord(records_);
@@ -161,6 +168,9 @@ private:
                                         {"ops", "record.ops"},
                                         {"graphs", "record.graphs"},
                                         {"host_samples", "record.host_samples"},
+                                        {"inside", "record.inside"},
+                                        {"inside_cycles", "record.inside_cycles"},
+                                        {"inside_others", "record.inside_others"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second});
@@ -210,6 +220,9 @@ private:
             add(row);
         for (const record::SampleRow& row : block.samples)
             add(row);
+        if (const std::int64_t wrong =
+                kernelSamples_.add(block, [this](std::uint32_t string) { return text(string); }))
+            builder_.addLoss(RecordLoss::SourceUnreadable, wrong);
         for (const record::LossRow& row : block.losses)
             if (const auto kind = lossCalled(text(row.name)))
                 losses_[{*kind, {}}] = row.count;
@@ -376,6 +389,7 @@ private:
     std::set<std::uint32_t> launched_;
     RecordedCollectives collectives_;
     HostSamples samples_;
+    RecordedSamples kernelSamples_;
     std::map<ThreadId, std::size_t> sampled_;                           ///< index in samples_.threads
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses_; ///< totals of the latest block
     std::int64_t records_ = 0;

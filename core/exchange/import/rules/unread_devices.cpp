@@ -68,6 +68,8 @@ void renumberProcesses(ForeignTrace& trace)
         renumber(process);
     for (auto& [process, samples] : trace.hostSamples)
         renumber(process);
+    for (auto& [process, samples] : trace.kernelSamples)
+        renumber(process);
     trace.parties.processes = std::move(kept);
     trace.sourceOf = std::move(sources);
 }

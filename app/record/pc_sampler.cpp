@@ -1,0 +1,501 @@
+#include "app/record/pc_sampler.h"
+
+#include "app/record/device_thread.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+
+namespace tilescope::record {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPeriod = 200ms;
+constexpr std::size_t kMostPcs = 8192; ///< of one reading
+constexpr int kMostReadings = 32;      ///< one after the other
+constexpr std::size_t kMostReasons = 256;
+constexpr std::size_t kScratchBytes = std::size_t{16} << 20;
+constexpr int kMostFailures = 5;          ///< in a row
+constexpr int kCallbackWait = 200;        ///< ms
+constexpr int kLongWait = 2000;           ///< ms
+constexpr std::size_t kMostCode = 16 << 20; ///< bytes of one module: what a recording keeps at all
+constexpr std::size_t kMostLoadedCode = std::size_t{256} << 20;
+
+std::string_view baseName(std::string_view name, bool& isUnissued)
+{
+    constexpr std::string_view kUnissued = "_not_issued";
+    constexpr std::string_view kStalled = "_stalled_";
+    isUnissued = name.ends_with(kUnissued);
+    if (isUnissued)
+        name.remove_suffix(kUnissued.size());
+    if (const std::size_t at = name.find(kStalled); at != std::string_view::npos)
+        name.remove_prefix(at + kStalled.size());
+    return name;
+}
+
+std::uint64_t placeKey(std::uint32_t kernel, std::uint64_t offset)
+{
+    return std::uint64_t{kernel} << 32 | (offset & 0xffffffffU);
+}
+
+} // namespace
+
+/// A buffer of the form that CUPTI fills.
+class PcSampler::Buffer {
+public:
+    explicit Buffer(std::size_t reasons) : counts_(kMostPcs * reasons), pcs_(kMostPcs)
+    {
+        for (std::size_t i = 0; i < kMostPcs; ++i) {
+            pcs_[i].size = sizeof(CUpti_PCSamplingPCData);
+            pcs_[i].stallReason = counts_.data() + i * reasons;
+        }
+        data.size = sizeof(CUpti_PCSamplingData);
+        data.collectNumPcs = kMostPcs;
+        data.pPcData = pcs_.data();
+    }
+
+    CUpti_PCSamplingData data{};
+
+private:
+    std::vector<CUpti_PCSamplingStallReason> counts_;
+    std::vector<CUpti_PCSamplingPCData> pcs_;
+};
+
+PcSampler::PcSampler(const PcSamplingApi& api) : api_(api)
+{
+    thread_ = startQuietThread("tilescope-pc", [this] { run(); });
+}
+
+PcSampler::~PcSampler()
+{
+    stop();
+}
+
+bool PcSampler::lockFor(int milliseconds) noexcept
+{
+    for (int i = 0; i <= milliseconds; ++i) {
+        if (cuptiMutex_.tryLock())
+            return true;
+        std::this_thread::sleep_for(1ms);
+    }
+    return false;
+}
+
+bool PcSampler::setOn(bool on) noexcept
+{
+    on_.store(on);
+    if (!lockFor(kLongWait))
+        return false;
+    const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
+    try {
+        takeInChanges();
+        for (const auto& context : contexts_)
+            if (on)
+                start(*context);
+            else
+                end(*context);
+    } catch (...) {
+        noteTrouble("kernels were not sampled: no memory is left");
+    }
+    return true;
+}
+
+void PcSampler::stop() noexcept
+{
+    {
+        const MutexLock lock(mutex_);
+        ends_.store(true);
+    }
+    changed_.notifyAll();
+    if (thread_.joinable())
+        thread_.join();
+    setOn(false);
+}
+
+void PcSampler::run() noexcept
+{
+    MutexLock lock(mutex_);
+    while (!ends_.load()) {
+        changed_.waitFor(lock, kPeriod, [this] { return ends_.load(); });
+        lock.unlock();
+        try {
+            const TryMutexLock cupti(cuptiMutex_);
+            takeInChanges();
+            drainAll();
+        } catch (...) {
+            noteTrouble("samples of kernels are missing: no memory is left");
+        }
+        lock.lock();
+    }
+}
+
+void PcSampler::noteTrouble(std::string sentence)
+{
+    const MutexLock lock(mutex_);
+    if (trouble_.empty())
+        trouble_ = std::move(sentence);
+}
+
+// --- contexts ---
+
+/// Takes note of the contexts that were created and destroyed since the last time.
+void PcSampler::takeInChanges()
+{
+    std::vector<Change> changes;
+    {
+        const MutexLock lock(mutex_);
+        changes.swap(changes_);
+    }
+    for (const Change& change : changes) {
+        if (!change.isNew) {
+            std::erase_if(contexts_, [&](const auto& each) {
+                if (each->handle != change.handle)
+                    return false;
+                // CUPTI has written what was left into this buffer.
+                if (each->isOn)
+                    add(*each, each->configured->data);
+                return true;
+            });
+            continue;
+        }
+        auto context = std::make_unique<Context>();
+        context->handle = change.handle;
+        std::uint32_t device = 0;
+        if (api_.deviceId(change.handle, &device) == CUPTI_SUCCESS)
+            context->device = static_cast<std::int32_t>(device);
+        contexts_.push_back(std::move(context));
+        if (on_.load())
+            start(*contexts_.back());
+    }
+}
+
+void PcSampler::start(Context& context)
+{
+    if (context.isOn || context.isRefused || ends_.load())
+        return;
+    CUpti_PCSamplingEnableParams parameters{};
+    parameters.size = CUpti_PCSamplingEnableParamsSize;
+    parameters.ctx = context.handle;
+    if (const CUptiResult result = api_.enable(&parameters); result != CUPTI_SUCCESS)
+        return refuse(context, result, "start");
+    context.isOn = true;
+    context.failures = 0;
+    if (!learnReasons(context.handle))
+        return refuse(context, CUPTI_ERROR_NOT_SUPPORTED, "name stall reasons");
+    if (const CUptiResult result = configure(context); result != CUPTI_SUCCESS)
+        refuse(context, result, "be configured");
+}
+
+/// Learns once what reasons there are, the same for all devices of this process.
+bool PcSampler::learnReasons(CUcontext context)
+{
+    if (!reasonOf_.empty())
+        return true;
+    std::size_t count = 0;
+    CUpti_PCSamplingGetNumStallReasonsParams toCount{};
+    toCount.size = CUpti_PCSamplingGetNumStallReasonsParamsSize;
+    toCount.ctx = context;
+    toCount.numStallReasons = &count;
+    if (api_.countReasons(&toCount) != CUPTI_SUCCESS || count == 0 || count > kMostReasons)
+        return false;
+    std::vector<std::uint32_t> indices(count);
+    std::vector<std::array<char, CUPTI_STALL_REASON_STRING_SIZE>> names(count);
+    std::vector<char*> pointers;
+    for (auto& name : names)
+        pointers.push_back(name.data());
+    CUpti_PCSamplingGetStallReasonsParams toName{};
+    toName.size = CUpti_PCSamplingGetStallReasonsParamsSize;
+    toName.ctx = context;
+    toName.numStallReasons = count;
+    toName.stallReasonIndex = indices.data();
+    toName.stallReasons = pointers.data();
+    if (api_.reasons(&toName) != CUPTI_SUCCESS)
+        return false;
+    const MutexLock lock(mutex_);
+    std::vector<Reason> found;
+    for (std::size_t i = 0; i < count; ++i) {
+        names[i].back() = '\0';
+        Reason reason;
+        const std::string_view name = baseName(names[i].data(), reason.isUnissued);
+        const auto known = std::ranges::find(reasons_, name);
+        reason.index = static_cast<std::uint32_t>(known - reasons_.begin());
+        if (known == reasons_.end())
+            reasons_.emplace_back(name);
+        if (indices[i] >= kMostReasons)
+            return false;
+        if (indices[i] >= found.size())
+            found.resize(indices[i] + 1);
+        found[indices[i]] = reason;
+    }
+    reasonOf_ = std::move(found);
+    return true;
+}
+
+CUptiResult PcSampler::configure(Context& context)
+{
+    if (!context.read) {
+        context.read = std::make_unique<Buffer>(reasonOf_.size());
+        context.configured = std::make_unique<Buffer>(reasonOf_.size());
+    }
+    context.configured->data.totalNumPcs = 0;
+    std::array<CUpti_PCSamplingConfigurationInfo, 3> settings{};
+    settings[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+    settings[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+    settings[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
+    settings[1].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBytes;
+    settings[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+    settings[2].attributeData.samplingDataBufferData.samplingDataBuffer = &context.configured->data;
+    CUpti_PCSamplingConfigurationInfoParams parameters{};
+    parameters.size = CUpti_PCSamplingConfigurationInfoParamsSize;
+    parameters.ctx = context.handle;
+    parameters.numAttributes = settings.size();
+    parameters.pPCSamplingConfigurationInfo = settings.data();
+    const CUptiResult result = api_.configure(&parameters);
+    if (result != CUPTI_SUCCESS)
+        return result;
+    CUpti_PCSamplingConfigurationInfo period{};
+    period.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+    parameters.numAttributes = 1;
+    parameters.pPCSamplingConfigurationInfo = &period;
+    if (api_.configuration(&parameters) == CUPTI_SUCCESS)
+        period_.store(period.attributeData.samplingPeriodData.samplingPeriod);
+    return CUPTI_SUCCESS;
+}
+
+void PcSampler::end(Context& context)
+{
+    if (!context.isOn)
+        return;
+    drain(context);
+    context.isOn = false;
+    CUpti_PCSamplingDisableParams parameters{};
+    parameters.size = CUpti_PCSamplingDisableParamsSize;
+    parameters.ctx = context.handle;
+    if (api_.disable(&parameters) == CUPTI_SUCCESS && context.configured)
+        add(context, context.configured->data);
+}
+
+/// Ends the sampling of a context for good; all else is recorded.
+void PcSampler::refuse(Context& context, CUptiResult result, const char* what)
+{
+    context.isRefused = true;
+    const char* text = nullptr;
+    if (api_.resultString(result, &text) != CUPTI_SUCCESS || !text)
+        text = "an unknown error";
+    if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
+        result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
+        noteTrouble("kernels were not sampled: the driver lets only administrators profile; set "
+                    "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or run as root");
+    else if (result == CUPTI_ERROR_NOT_SUPPORTED)
+        noteTrouble("kernels were not sampled: this GPU cannot sample program counters (compute capability 7.0 or "
+                    "newer can, outside of MIG and virtual GPUs)");
+    else
+        noteTrouble(std::string("samples of kernels are missing: CUPTI refused to ") + what + " (" + text +
+                    "); another profiler, such as ncu or one that reads metrics, may be using the device");
+    if (!context.isOn)
+        return;
+    context.isOn = false;
+    CUpti_PCSamplingDisableParams parameters{};
+    parameters.size = CUpti_PCSamplingDisableParamsSize;
+    parameters.ctx = context.handle;
+    api_.disable(&parameters);
+}
+
+// --- samples ---
+
+void PcSampler::drainAll()
+{
+    for (const auto& context : contexts_)
+        drain(*context);
+}
+
+void PcSampler::drain(Context& context)
+{
+    for (int i = 0; context.isOn && i < kMostReadings; ++i) {
+        CUpti_PCSamplingGetDataParams parameters{};
+        parameters.size = CUpti_PCSamplingGetDataParamsSize;
+        parameters.ctx = context.handle;
+        parameters.pcSamplingData = &context.read->data;
+        const CUptiResult result = api_.getData(&parameters);
+        if (result != CUPTI_SUCCESS) {
+            const bool isFull = result == CUPTI_ERROR_OUT_OF_MEMORY;
+            {
+                const MutexLock lock(mutex_);
+                ++(isFull ? counts_.full : counts_.failed);
+            }
+            if (!isFull && ++context.failures >= kMostFailures)
+                refuse(context, result, "read samples");
+            return;
+        }
+        context.failures = 0;
+        add(context, context.read->data);
+        if (context.read->data.remainingNumPcs == 0)
+            return;
+    }
+}
+
+void PcSampler::add(const Context& context, const CUpti_PCSamplingData& data)
+{
+    const MutexLock lock(mutex_);
+    counts_.dropped += data.droppedSamples;
+    counts_.others += data.nonUsrKernelsTotalSamples;
+    counts_.full += data.hardwareBufferFull != 0 ? 1 : 0;
+    const std::size_t reasons = reasons_.size();
+    for (std::size_t i = 0; i < std::min(data.totalNumPcs, kMostPcs); ++i) {
+        const CUpti_PCSamplingPCData& pc = data.pPcData[i];
+        const std::uint32_t kernel = kernelOf(context.device, pc);
+        const auto [place, isNew] =
+            places_.try_emplace(placeKey(kernel, pc.pcOffset), static_cast<std::uint32_t>(places_.size()));
+        if (isNew)
+            sums_.resize(sums_.size() + reasons);
+        Count* const counts = sums_.data() + place->second * reasons;
+        for (std::size_t k = 0; k < pc.stallReasonCount; ++k) {
+            const CUpti_PCSamplingStallReason& each = pc.stallReason[k];
+            if (each.pcSamplingStallReasonIndex >= reasonOf_.size())
+                continue;
+            const Reason reason = reasonOf_[each.pcSamplingStallReasonIndex];
+            if (reason.isUnissued)
+                counts[reason.index].unissued += each.samples;
+            else {
+                counts[reason.index].samples += each.samples;
+                counts_.samples += each.samples;
+            }
+        }
+    }
+}
+
+std::uint32_t PcSampler::kernelOf(std::int32_t device, const CUpti_PCSamplingPCData& pc)
+{
+    const auto [known, isNew] = kernels_.try_emplace({device, pc.cubinCrc, pc.functionIndex},
+                                                     static_cast<std::uint32_t>(kernels_.size()));
+    if (isNew) {
+        // The name belongs to CUPTI, which shares it with the records of activities.
+        newKernels_.push_back(
+            {.device = device, .cubin = pc.cubinCrc, .symbol = pc.functionName ? pc.functionName : ""});
+        if (code_.contains(pc.cubinCrc))
+            sampledCode_.push_back(pc.cubinCrc);
+    }
+    return known->second;
+}
+
+PcSamples PcSampler::take()
+{
+    PcSamples taken;
+    const MutexLock lock(mutex_);
+    taken.kernels.swap(newKernels_);
+    const std::size_t reasons = reasons_.size();
+    for (const auto& [key, place] : places_)
+        for (std::size_t reason = 0; reason < reasons; ++reason)
+            if (const Count& count = sums_[place * reasons + reason]; count.samples > 0 || count.unissued > 0)
+                taken.counts.push_back({.kernel = static_cast<std::uint32_t>(key >> 32),
+                                        .reason = static_cast<std::uint32_t>(reason),
+                                        .offset = key & 0xffffffffU,
+                                        .samples = count.samples,
+                                        .unissued = count.unissued});
+    places_.clear();
+    sums_.clear();
+    for (const std::uint64_t checksum : sampledCode_)
+        if (auto code = code_.extract(checksum)) {
+            codeBytes_ -= code.mapped().size();
+            taken.cubins.emplace_back(checksum, std::move(code.mapped()));
+        }
+    sampledCode_.clear();
+    return taken;
+}
+
+PcSamplerCounts PcSampler::counts() const
+{
+    const MutexLock lock(mutex_);
+    return counts_;
+}
+
+std::vector<std::string> PcSampler::reasons() const
+{
+    const MutexLock lock(mutex_);
+    return reasons_;
+}
+
+std::string PcSampler::trouble() const
+{
+    const MutexLock lock(mutex_);
+    return trouble_;
+}
+
+// --- what CUPTI calls ---
+
+void PcSampler::contextCreated(CUcontext context) noexcept
+{
+    try {
+        {
+            const MutexLock lock(mutex_);
+            changes_.push_back({.handle = context, .isNew = true});
+        }
+        // Sampling starts before the first kernel, unless another context keeps the lock for long.
+        if (!lockFor(kCallbackWait))
+            return;
+        const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
+        takeInChanges();
+    } catch (...) {
+        return; // no memory: this context is not sampled
+    }
+}
+
+void PcSampler::contextEnds(CUcontext context) noexcept
+{
+    try {
+        if (lockFor(kCallbackWait)) {
+            const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
+            takeInChanges();
+            for (const auto& each : contexts_)
+                if (each->handle == context)
+                    end(*each);
+            std::erase_if(contexts_, [&](const auto& each) { return each->handle == context; });
+            return;
+        }
+        const MutexLock lock(mutex_);
+        changes_.push_back({.handle = context, .isNew = false});
+    } catch (...) {
+        return;
+    }
+}
+
+void PcSampler::moduleLoaded(CUcontext /*context*/, std::string_view cubin) noexcept
+{
+    if (cubin.empty() || cubin.size() > kMostCode || !cubin.data())
+        return;
+    CUpti_GetCubinCrcParams parameters{};
+    parameters.size = CUpti_GetCubinCrcParamsSize;
+    parameters.cubinSize = cubin.size();
+    parameters.cubin = cubin.data();
+    if (api_.cubinCrc(&parameters) != CUPTI_SUCCESS)
+        return;
+    try {
+        const MutexLock lock(mutex_);
+        if (codeBytes_ + cubin.size() > kMostLoadedCode)
+            return;
+        if (code_.try_emplace(parameters.cubinCrc, cubin).second)
+            codeBytes_ += cubin.size();
+    } catch (...) {
+        return; // no memory: without its code, the module's kernels have no lines
+    }
+}
+
+void PcSampler::moduleEnds(CUcontext context) noexcept
+{
+    // Another module may get its addresses. If the lock is taken, the samples are being read right now.
+    if (!cuptiMutex_.tryLock())
+        return;
+    const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
+    try {
+        for (const auto& each : contexts_)
+            if (each->handle == context)
+                drain(*each);
+    } catch (...) {
+        return;
+    }
+}
+
+} // namespace tilescope::record

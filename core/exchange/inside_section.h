@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/exchange/table.h"
+#include "core/query/tables/inside_table.h"
+
+#include <memory>
+
+namespace tilescope::exchange {
+
+/// The section `inside` of `tilescope show`.
+Table tableOf(std::shared_ptr<const query::InsideTable> inside);
+
+} // namespace tilescope::exchange

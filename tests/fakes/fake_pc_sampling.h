@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilescope::trace {
+
+/// CUPTI's sampling of program counters without a GPU: the test says what is sampled. FAKE_PC_SAMPLING=denied: the driver
+/// refuses it; =full: the hardware's buffer is full at the first reading; =busy: another profiler has the device.
+/// A reading gets three instructions at most. Any thread.
+class FakePcSampling {
+public:
+    static FakePcSampling& instance();
+
+    /// Samples of an instruction, if sampling is on in the context.
+    void sample(CUcontext context, std::uint64_t cubin, const char* symbol, std::uint64_t offset, std::string_view reason,
+                std::uint32_t samples, std::uint32_t unissued);
+    void destroyContext(CUcontext context);
+
+    CUptiResult enable(CUcontext context);
+    CUptiResult disable(CUcontext context);
+    CUptiResult configure(const CUpti_PCSamplingConfigurationInfoParams& parameters);
+    CUptiResult read(CUcontext context, CUpti_PCSamplingData& data);
+
+    static std::size_t reasonCount();
+    static const char* reasonName(std::size_t reason);
+    static std::uint32_t reasonIndex(std::size_t reason);
+
+private:
+    struct Instruction {
+        std::uint64_t cubin;
+        std::string symbol;
+        std::uint64_t offset;
+        auto operator<=>(const Instruction&) const = default;
+    };
+    struct Context {
+        bool isOn = false;
+        CUpti_PCSamplingData* last = nullptr; ///< filled when sampling ends
+        std::map<Instruction, std::map<std::uint32_t, std::uint32_t>> counts;
+    };
+
+    void fill(Context& context, CUpti_PCSamplingData& data, std::size_t most);
+
+    std::mutex mutex_;
+    std::map<CUcontext, Context> contexts_;
+    std::map<std::string, std::pair<std::uint32_t, std::string>> symbols_; ///< index and the name that is handed out
+    bool wasFull_ = false;
+};
+
+} // namespace tilescope::trace

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Records kernels with known behaviour with `tilescope record --inside` on a GPU and checks what `show inside` says.
+
+Parts: truth (dominant stall reason and line of each kernel of known.cu, twice), attention (a Triton kernel, twice), cost
+(interleaved blocks of programs without recording, with it, and with --inside), graphs (a CUDA graph in PyTorch). Prints one
+line for each check; exit status 1 if one fails. Recordings stay in the folder --keep.
+
+    python tests/gpu/inside/run.py --tilescope build/bin/tilescope --keep OUT truth attention cost
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Kernel: the reasons that may dominate its stalls, and the least share of the samples on its marked line.
+KNOWN = {
+    "fma_only": ({"math_pipe_throttle", "wait", "dispatch_stall"}, 80),
+    "dram_copy": ({"long_scoreboard", "lg_throttle"}, 60),
+    "bank_conflicts": ({"short_scoreboard", "mio_throttle"}, 60),
+    "barrier_imbalance": ({"barrier"}, 50),
+    "tensor_cores": ({"math_pipe_throttle", "wait", "short_scoreboard"}, 60),
+    "pointer_chase": ({"long_scoreboard"}, 90),
+}
+failures = []
+
+
+def check(isGood, text):
+    print(("ok    " if isGood else "WRONG ") + text, flush=True)
+    if not isGood:
+        failures.append(text)
+
+
+def run(words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=240, **options)
+
+
+def show(tilescope, file, *words):
+    result = run([tilescope, "show", file, *words, "--format", "json"])
+    if result.returncode != 0:
+        print(result.stderr, flush=True)
+        return []
+    return json.loads(result.stdout)
+
+
+def record(tilescope, file, command, *options):
+    result = run([tilescope, "record", "-o", file, *options, "--", *command])
+    said = [line for line in result.stderr.splitlines() if "tilescope record" in line]
+    print("\n".join(said), flush=True)
+    if result.returncode != 0:
+        print(result.stdout[-2000:], result.stderr[-2000:], flush=True)
+    return result
+
+
+def build(folder):
+    program = folder / "known"
+    if not program.exists():
+        result = run(["nvcc", "-lineinfo", "-arch=sm_90", HERE / "known.cu", "-o", program])
+        if result.returncode != 0:
+            sys.exit(result.stderr)
+    return program
+
+
+def marked_lines():
+    """The line of each kernel that bears its name."""
+    lines = (HERE / "known.cu").read_text().splitlines()
+    return {name: next(i + 1 for i, line in enumerate(lines) if line.endswith(f"// {name}")) for name in KNOWN}
+
+
+def shares_by(rows, *keys):
+    return {tuple(row[key] for key in keys): row["percent"] for row in rows}
+
+
+def compare(first, second, what, limit=1.0):
+    worst = max((abs(first.get(key, 0) - second.get(key, 0)), str(key)) for key in first.keys() | second.keys())
+    check(worst[0] <= limit, f"{what}: shares of two recordings differ by {worst[0]:.2f} points at most ({worst[1]})")
+
+
+def truth(options):
+    program = build(options.keep)
+    lines = marked_lines()
+    files = [options.keep / "known-1.tscope", options.keep / "known-2.tscope"]
+    for file in files:
+        print(record(options.tilescope, file, [program, "all", 150], "--inside", "--sources").stdout)
+    print(run([options.tilescope, "show", files[0], "inside"]).stdout)
+    for name, (reasons, least) in KNOWN.items():
+        rows = [show(options.tilescope, file, "inside", "--kernel", name, "--group", "reason") for file in files]
+        if not rows[0]:
+            check(False, f"{name}: no samples")
+            continue
+        stalls = [row for row in rows[0] if row["stall"]]
+        dominant = max(stalls, key=lambda row: row["samples"]) if stalls else None
+        text = ", ".join(f"{row['reason']} {row['percent']:.1f}" for row in rows[0][:5])
+        check(dominant and dominant["reason"] in reasons, f"{name}: {sum(row['samples'] for row in rows[0])} samples: {text}")
+        compare(shares_by(rows[0], "reason"), shares_by(rows[1], "reason"), f"{name} by reason")
+        by_line = [show(options.tilescope, file, "inside", "--kernel", name, "--group", "line") for file in files]
+        own = sum(row["percent"] for row in by_line[0] if lines[name] in (row["line"], row["caller_line"]))
+        top = ", ".join(f"{row['line']} {row['percent']:.1f}" for row in by_line[0][:4])
+        check(own >= least, f"{name}: line {lines[name]} has {own:.1f} % of the samples (lines {top})")
+        compare(shares_by(by_line[0], "line", "caller_line"), shares_by(by_line[1], "line", "caller_line"),
+                f"{name} by line")
+        for group in ("line", "function", "instruction"):
+            total = sum(row["samples"] for row in show(options.tilescope, files[0], "inside", "--kernel", name, "--group", group))
+            check(total == sum(row["samples"] for row in rows[0]), f"{name}: by {group} adds up to {total}")
+    print(run([options.tilescope, "show", files[0], "losses"]).stdout)
+    print(run([options.tilescope, "show", files[0], "inside", "--kernel", "tensor_cores", "--group", "instruction",
+               "--limit", "12"]).stdout)
+    print(run([options.tilescope, "verify", files[0]]).stdout)
+
+
+def attention(options):
+    files = [options.keep / "attention-1.tscope", options.keep / "attention-2.tscope"]
+    bare = run([sys.executable, HERE / "attention.py"])
+    print("bare:", bare.stdout, bare.stderr[-500:])
+    for file in files:
+        print(record(options.tilescope, file, [sys.executable, HERE / "attention.py"], "--inside", "--sources").stdout)
+    both = [show(options.tilescope, file, "inside", "--kernel", "flash_fwd", "--group", "line") for file in files]
+    for row in both[0][:10]:
+        print(f"      {row['percent']:5.1f} % {os.path.basename(row['file'] or '?')}:{row['line']} "
+              f"(in {row['caller_line']}) {row['stall']} {row['stall_percent'] or 0:.0f} %")
+    if not both[0]:
+        check(False, "flash_fwd: no samples")
+        return
+    own = {row["line"]: row["percent"] for row in both[0] if (row["file"] or "").endswith("attention.py")}
+    check(len(own) >= 2 and set(sorted(own, key=own.get)[-2:]) == {12, 14},
+          f"flash_fwd: its two hottest lines are 12 and 14 ({own.get(12, 0):.1f} and {own.get(14, 0):.1f} %)")
+    compare(shares_by(both[0], "file", "line", "caller_line"), shares_by(both[1], "file", "line", "caller_line"),
+            "flash_fwd by line")
+    for group in ("kernel", "reason"):
+        print(run([options.tilescope, "show", files[0], "inside", "--group", group]).stdout)
+    print(run([options.tilescope, "show", files[0], "inside", "--kernel", "flash_fwd"]).stdout)
+    print(run([options.tilescope, "show", files[0], "inside", "--kernel", "flash_fwd", "--group", "instruction",
+               "--limit", "25"]).stdout)
+    print(run([options.tilescope, "show", files[0], "losses"]).stdout)
+
+
+def interval(values):
+    """Mean and 95 % interval of the logarithms of ratios, as ratios."""
+    import math
+    logs = [math.log(value) for value in values]
+    mean = statistics.fmean(logs)
+    half = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else float("nan")
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def cost(options):
+    program = build(options.keep)
+    for name, milliseconds, limit in (("short_fma", 150, 1.01), ("launches", 150, 1.05)):
+        ways = {"bare": None, "recorded": [], "inside": ["--inside"]}
+        times = {way: [] for way in ways}
+        for _ in range(options.blocks):
+            order = list(ways)
+            random.shuffle(order)
+            for way in order:
+                words = [program, name, milliseconds]
+                with tempfile.TemporaryDirectory() as folder:
+                    if ways[way] is not None:
+                        words = [options.tilescope, "record", "-o", f"{folder}/t.tscope", "--counter-interval", "0",
+                                 *ways[way], "--", *words]
+                    out = run(words).stdout
+                found = [line for line in out.splitlines() if line.startswith(f"{name}_ms: ")]
+                if found:
+                    times[way].append(float(found[0].split()[1]))
+        n = min(len(each) for each in times.values())
+        for way in times:
+            print(f"      {name} {way}: median {statistics.median(times[way]):.4f} ms of {len(times[way])} blocks")
+        for over, base, most in (("inside", "recorded", limit), ("inside", "bare", None), ("recorded", "bare", None)):
+            ratio = interval([a / b for a, b in zip(times[over][:n], times[base][:n])])
+            text = f"{name}: {over} / {base} = {ratio[0]:.4f} [{ratio[1]:.4f}, {ratio[2]:.4f}], {n} blocks"
+            if most is None:
+                print("      " + text, flush=True)
+            else:
+                check(ratio[1] <= most, f"{text}; aim {most}")
+
+
+GRAPHS = """
+import torch
+a = torch.randn(1024, 1024, device="cuda"); b = torch.randn(1024, 1024, device="cuda")
+for _ in range(3): a @ b
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    c = a
+    for _ in range(8): c = c @ b / 1024
+for _ in range(2000): graph.replay()
+torch.cuda.synchronize()
+print("replayed")
+"""
+
+
+def graphs(options):
+    file = options.keep / "graphs.tscope"
+    script = options.keep / "graphs.py"
+    script.write_text(GRAPHS)
+    result = record(options.tilescope, file, [sys.executable, script], "--inside")
+    check("replayed" in result.stdout, "a program with CUDA graphs ends as without recording")
+    rows = show(options.tilescope, file, "inside")
+    check(bool(rows), f"graphs: {sum(row['samples'] for row in rows)} samples of {len(rows)} kernels")
+    print(run([options.tilescope, "show", file, "inside"]).stdout)
+    print(run([options.tilescope, "show", file, "losses"]).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tilescope", default="tilescope")
+    parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."), help="folder for the recordings")
+    parser.add_argument("--blocks", type=int, default=30)
+    parser.add_argument("parts", nargs="+", choices=["truth", "attention", "cost", "graphs"])
+    options = parser.parse_args()
+    options.keep.mkdir(parents=True, exist_ok=True)
+    for part in options.parts:
+        print(f"--- {part}", flush=True)
+        globals()[part](options)
+    print(f"{len(failures)} of the checks failed" if failures else "all checks passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
