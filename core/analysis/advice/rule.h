@@ -22,8 +22,9 @@ enum class AdviceRule : std::uint8_t {
     DataLoading,          ///< the GPU, or a host without one, waits for data
     LateRank,             ///< the rank waits in collectives for the same other rank, step after step
     LateGather,           ///< work waits for an all-gather that it needs
+    KernelStalls,         ///< warps of kernels wait and leave issue slots empty
 };
-inline constexpr std::size_t kAdviceRules = 14;
+inline constexpr std::size_t kAdviceRules = 15;
 
 /// launch-bound, small-kernels, synchronization, …
 std::string_view wordOf(AdviceRule rule);

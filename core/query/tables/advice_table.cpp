@@ -3,11 +3,14 @@
 #include "core/analysis/advice/conversions.h"
 #include "core/analysis/advice/fragmentation.h"
 #include "core/analysis/advice/small_kernels.h"
+#include "core/analysis/kernels/kernel_name.h"
+#include "core/analysis/kernels/stall_reasons.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/base/shell_word.h"
 #include "core/query/tables/advice_trace.h"
 #include "core/query/tables/advice_words.h"
+#include "core/query/tables/kernel_stalls.h"
 #include "core/query/tables/rank_delays.h"
 #include "core/query/tables/step_tables.h"
 
@@ -103,6 +106,7 @@ public:
         judgeTensorCores();
         judgeConversions();
         judgeRecomputation();
+        judgeStalls();
         std::ranges::stable_sort(table_.rows, std::greater(), &Advice::atStake);
         std::ranges::sort(table_.unjudged, {}, &UnjudgedRule::rule);
         for (std::size_t i = 0; i < analysis::kAdviceRules; ++i) {
@@ -190,7 +194,8 @@ private:
     {
         advice.rule = rule;
         advice.bound = boundOf(rule, onGpu_);
-        advice.remedy = remedyOf(rule);
+        if (advice.remedy.empty())
+            advice.remedy = remedyOf(rule);
         advice.atStake = stake.time;
         for (const analysis::StakePart& part : stake.parts) {
             if (part.atStake.count() <= 0)
@@ -601,6 +606,54 @@ private:
         });
         find(AdviceRule::Recomputation, stake, show("tree"),
              [&] { return "Backward repeats " + timeText(stake.time) + " of forward."; });
+    }
+
+    /// Of sampled kernels.
+    void judgeStalls()
+    {
+        if (!hasGpuFor(AdviceRule::KernelStalls))
+            return;
+        const std::map<std::string, KernelStall> stalls = kernelStalls(reader_, traces_.run.run);
+        if (stalls.empty())
+            return cannotJudge(AdviceRule::KernelStalls, "kernels were not sampled (record --inside)");
+        const auto stallOf = [&stalls](const ActivityKind& kind) {
+            const auto found = stalls.find(kind.fullName);
+            return kind.event == DeviceEventKind::Kernel && found != stalls.end() ? &found->second : nullptr;
+        };
+        std::map<std::uint32_t, std::pair<const KernelStall*, const ActivityKind*>> ofSource;
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            const auto times = trace.timesOf([&](const ActivityKind& kind) -> std::optional<std::uint32_t> {
+                const KernelStall* const stall = stallOf(kind);
+                if (!stall)
+                    return std::nullopt;
+                const std::uint32_t source = kernelSource(kind, stall->reason + lineNote(stall->line));
+                ofSource[source] = {stall, &kind};
+                return source;
+            });
+            return scaled(stakeOf(times, trace.walls,
+                                  trace.busyWith([&](const ActivityKind& kind) { return !stallOf(kind); })),
+                          [&](std::uint32_t source) { return ofSource[source].first->share; });
+        });
+        if (!isWorthNaming(stake.time))
+            return;
+        const auto& [stall, kind] = ofSource[stake.parts.front().group];
+        const analysis::StallReason reason = analysis::stallReason(stall->reason);
+        const std::string readable = analysis::readableKernelName(kind->fullName);
+        const std::string root(analysis::parseKernelName(readable).root);
+        add(AdviceRule::KernelStalls, stake,
+            {.sentence = "In sampled kernels, issue slots stay empty for " + timeText(stake.time) +
+                         " because warps wait; most in " + kind->name + ", where " +
+                         quantity::withUnit(100 * stall->share, Unit::Percent) + " are empty by " +
+                         stall->reason + lineNote(stall->line) + ": " + std::string(reason.name) + ".",
+             .remedy = std::string(reason.remedy),
+             .command = show("inside") + " --kernel " + shellWord(root.empty() ? readable : root)});
+    }
+
+    /// " at train.py:12"
+    static std::string lineNote(const SourceLine& line)
+    {
+        return line.line > 0 ? " at " + line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line)
+                             : std::string();
     }
 
     const store::RunReader& reader_;

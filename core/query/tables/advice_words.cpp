@@ -56,6 +56,9 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
         return "the time for which the stream of the work stands still until the gather ends, where no "
                "compute "
                "kernel runs";
+    case AdviceRule::KernelStalls:
+        return "the time of sampled kernels where nothing else runs, times the share of their issue slots that are "
+               "empty for the most frequent stall reason of the kernel";
     }
     return {};
 }
@@ -112,6 +115,8 @@ std::string_view remedyOf(AdviceRule rule)
     case AdviceRule::LateGather:
         return "Gather the weights of a layer earlier (prefetch one more layer), or gather fewer bytes (bf16 "
                "weights, larger layers per gather).";
+    case AdviceRule::KernelStalls:
+        return "Look at the lines with show inside.";
     }
     return {};
 }
