@@ -65,6 +65,7 @@ sections
                 functions, instructions or reasons with the usual remedy (--group)
                     tilescope show a.tscope inside
                     tilescope show a.tscope inside --kernel flash_fwd --group reason
+                    tilescope show a.tscope inside --run 2 --kernel flash_fwd --against a.tscope:1
   what-if       the step if work took another time, by simulation of the recorded order and dependencies;
                 first example: if softmax took half its time; second: attention half its time, and no softmax
                     tilescope show a.tscope what-if --scale softmax=0.5
@@ -134,7 +135,8 @@ options
   --invert      tree: kernels and ops outermost, their callers inside
   --filter F    tree: keep=NAME only stacks with that call, hide=NAME without it, callers=NAME the call and below it its
                 callers; NAME is whole; may be repeated, in order
-  --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each
+  --against A   tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step of each;
+                inside: which lines or states of kernels changed
   --names       memory: which tensor of attention each block holds (Q, K, V, S, P, O, dO, dP, dS, dQ, dK, dV,
                 workspaces) and which memory it reuses, in the first traced step; also with --at peak or --at NS
   --format F    table (the default), json (the stable interface for programs), csv or md (Markdown)
@@ -257,6 +259,23 @@ Table treeTable(const store::RunReader& reader, const Request& request)
     return tableOf(shared(std::move(tree)), most);
 }
 
+Table insideTable(const store::RunReader& reader, const Request& request)
+{
+    const query::InsideQuery query{.run = request.query.run,
+                                   .parties = request.query.parties,
+                                   .kernel = request.kernel,
+                                   .group = request.group             ? query::insideGroupOf(*request.group)
+                                            : request.kernel.empty() ? query::InsideGroup::Kernel
+                                                                      : query::InsideGroup::Line};
+    if (request.against.empty())
+        return tableOf(shared(query::inside(reader, query)));
+    const RunAddress baseline = runAddressOf(request.against);
+    query::InsideQuery queryA = query;
+    queryA.run = baseline.run;
+    const store::RunReader readerA(baseline.recording.file);
+    return tableOf(shared(query::insideDifference(readerA, queryA, reader, query)));
+}
+
 std::shared_ptr<const query::RanksTable> ranksOf(const store::RunReader& reader, const Request& request)
 {
     return shared(query::ranks(reader, {.run = request.query.run,
@@ -323,13 +342,7 @@ const std::vector<Section>& sections()
          false,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::inside(
-                 reader, {.run = request.query.run,
-                          .parties = request.query.parties,
-                          .kernel = request.kernel,
-                          .group = request.group             ? query::insideGroupOf(*request.group)
-                                   : request.kernel.empty() ? query::InsideGroup::Kernel
-                                                             : query::InsideGroup::Line})));
+             return insideTable(reader, request);
          }},
         {"what-if",
          {},
@@ -611,6 +624,11 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
                     .remedy = "choose a process: --rank or --process"};
+    if (request.step && name == "inside")
+        throw Error{.what = "the samples of a run are sums over the recording, not of single steps",
+                    .where = "--step",
+                    .remedy = "record that step alone: tilescope record --inside --steps " +
+                              std::to_string(*request.step)};
     if (request.step && !isOfRanks && name != "kernels")
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
@@ -622,7 +640,7 @@ void check(Request& request, const Section& section)
                     .where = "show " + name,
                     .remedy = "steps, kernels, ops, ranges, ranks, collectives, tree and counters do"};
     const bool isOfTree = request.tree.weight != query::CallWeight::Time || request.invert ||
-                          !request.against.empty() || !request.tree.filters.empty();
+                          (!request.against.empty() && name != "inside") || !request.tree.filters.empty();
     if (isOfTree && name != "tree")
         throw Error{.what = "show " + name + " does not support --weight, --invert, --filter or --against",
                     .where = "show " + name,

@@ -162,4 +162,64 @@ Table tableOf(std::shared_ptr<const query::InsideTable> inside)
     return table;
 }
 
+Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
+{
+    using query::InsideDifferenceRow;
+    const auto column = columnsOf(difference);
+    const InsideGroup group = difference->group;
+    const auto onlyFor = [](bool everyone) { return everyone ? Audience::Everyone : Audience::Programs; };
+    const auto percentOf = [](auto share) {
+        return [share](const InsideDifferenceRow& row) {
+            return row.*share ? Cell(100 * *(row.*share)) : Cell();
+        };
+    };
+    const auto numberOf = [](auto line) {
+        return [line](const InsideDifferenceRow& row) {
+            return (row.*line).line > 0 ? Cell(std::int64_t{(row.*line).line}) : Cell();
+        };
+    };
+    const auto shown = [](const InsideDifferenceRow& row) -> const SourceLine& {
+        return row.lineB.file.empty() ? row.lineA : row.lineB;
+    };
+    Table table{.heading = "A: " + describeRun(difference->runA) + "; B: " + describeRun(difference->runB) + "; by " +
+                           std::string(wordOf(group)),
+                .rows = difference->rows.size()};
+    table.columns = {
+        column("kernel", "kernel", &InsideDifferenceRow::name, {.keep = 2, .elidable = true}),
+        column.programs("file", [shown](const InsideDifferenceRow& row) { return cellOrNull(shown(row).file); }),
+        column.programs("line_a", numberOf(&InsideDifferenceRow::lineA)),
+        column.programs("line_b", numberOf(&InsideDifferenceRow::lineB))};
+    if (group == InsideGroup::Line)
+        table.columns.push_back(column.people(
+            "line", [shown](const InsideDifferenceRow& row) { return cellOrNull(lineText(shown(row))); },
+            {.keep = 2}));
+    for (Column& each : std::vector<Column>{
+             column("function", "function", [](const InsideDifferenceRow& row) { return cellOrNull(row.function); },
+                    {.keep = 0, .audience = onlyFor(group != InsideGroup::Reason), .elidable = true}),
+             column("text", "source", [](const InsideDifferenceRow& row) { return cellOrNull(row.text); },
+                    {.keep = 0, .audience = onlyFor(group == InsideGroup::Line), .elidable = true}),
+             column.programs("reason", [](const InsideDifferenceRow& row) { return cellOrNull(row.reason); })})
+        table.columns.push_back(std::move(each));
+    if (group == InsideGroup::Reason)
+        table.columns.push_back(column.people(
+            "state", [](const InsideDifferenceRow& row) { return Cell(reasonText(row.reason)); }, {.keep = 2}));
+    const Shown percent{.unit = Unit::Percent, .keep = 2};
+    const Shown time{.unit = Unit::Nanoseconds, .keep = 1, .unitGroup = 1};
+    for (Column& each : std::vector<Column>{
+             column("percent_a", "A", percentOf(&InsideDifferenceRow::shareA), percent),
+             column("percent_b", "B", percentOf(&InsideDifferenceRow::shareB), percent),
+             column("points", "B - A", &InsideDifferenceRow::points, {.unit = Unit::Percent, .keep = 2}),
+             column("ns_a", "A a launch", &InsideDifferenceRow::timeA, time),
+             column("ns_b", "B a launch", &InsideDifferenceRow::timeB, time),
+             column("delta_ns", "B - A", &InsideDifferenceRow::delta, time)})
+        table.columns.push_back(std::move(each));
+    table.whyEmpty = !difference->isSampledA   ? "no samples in A: record with --inside"
+                     : !difference->isSampledB ? "no samples in B: record with --inside"
+                                               : "no sampled kernel has the same name in both runs";
+    if (table.rows > 0)
+        table.notes.emplace_back("Percent: of the kernel's samples. Times: this share of its mean time; the rows of a "
+                                 "kernel add up to the difference of its mean times.");
+    return table;
+}
+
 } // namespace tilescope::exchange

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/exchange/table.h"
+#include "core/query/tables/inside_difference.h"
 #include "core/query/tables/inside_table.h"
 
 #include <memory>
@@ -9,5 +10,7 @@ namespace tilescope::exchange {
 
 /// The section `inside` of `tilescope show`.
 Table tableOf(std::shared_ptr<const query::InsideTable> inside);
+/// The same with --against.
+Table tableOf(std::shared_ptr<const query::InsideDifference> difference);
 
 } // namespace tilescope::exchange

@@ -112,6 +112,8 @@ NOT_RUN = {
         "tilescope show a.tscope inside": GPU_NEEDED,
         "tilescope show a.tscope inside --kernel flash_fwd": GPU_NEEDED,
         "tilescope show a.tscope inside --kernel flash_fwd --group reason": GPU_NEEDED,
+        "tilescope show b.tscope inside --kernel flash_fwd --against a.tscope": GPU_NEEDED,
+        "tilescope show b.tscope inside --against a.tscope --group reason": GPU_NEEDED,
     },
     "waiting.md": {
         "tilescope record --host-samples 500 -o a.tscope -- python train.py": PYTHON,

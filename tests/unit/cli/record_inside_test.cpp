@@ -90,6 +90,25 @@ TEST_F(RecordInside, WritesWhatItsSchemaSays)
     }
 }
 
+TEST_F(RecordInside, ComparesTwoRecordingsByLineAndReason)
+{
+    ASSERT_EQ(recordInside().code, 0);
+    ASSERT_EQ(recordInside().code, 0);
+    for (const char* group : {"line", "function", "reason"}) {
+        const ProgramResult result = run({TILESCOPE_PROGRAM, "show", "t.tscope", "inside", "--run", "2", "--against",
+                                          "t.tscope:1", "--group", group, "--format", "json"});
+        ASSERT_EQ(result.code, 0) << result.err;
+        EXPECT_THAT(testing::schemaOffences(result.out, RESOURCES "/schema/show-inside-against.schema.json"),
+                    ::testing::IsEmpty());
+        double a = 0;
+        for (const json& row : json::parse(result.out)) {
+            EXPECT_EQ(row.at("points"), 0) << "both have the same samples";
+            a += row.at("percent_a").get<double>();
+        }
+        EXPECT_NEAR(a, 200, 1e-9) << "100 % of each of the two kernels, by " << group;
+    }
+}
+
 TEST_F(RecordInside, KeepsTheCodeOfSampledKernelsUnlessToldOtherwise)
 {
     ASSERT_EQ(recordInside().code, 0);
