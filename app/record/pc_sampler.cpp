@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 namespace tilescope::record {
 
@@ -17,6 +18,9 @@ constexpr auto kPeriod = 200ms;
 constexpr std::size_t kMostPcs = 8192; ///< of one reading
 constexpr int kMostReadings = 32;      ///< one after the other
 constexpr std::size_t kMostReasons = 256;
+/// 2^15 cycles: some 8,000 samples per millisecond of a full H200. By CUPTI's own choice there are 16 times as many, of which
+/// its thread, which wakes every 100 ms, cannot empty the hardware's buffer in time.
+constexpr std::uint32_t kPeriodOfSamples = 15;
 constexpr std::size_t kScratchBytes = std::size_t{16} << 20;
 constexpr int kMostFailures = 5;          ///< in a row
 constexpr int kCallbackWait = 200;        ///< ms
@@ -241,13 +245,15 @@ CUptiResult PcSampler::configure(Context& context)
         context.configured = std::make_unique<Buffer>(reasonOf_.size());
     }
     context.configured->data.totalNumPcs = 0;
-    std::array<CUpti_PCSamplingConfigurationInfo, 3> settings{};
+    std::array<CUpti_PCSamplingConfigurationInfo, 4> settings{};
     settings[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
     settings[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
     settings[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
     settings[1].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBytes;
     settings[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
     settings[2].attributeData.samplingDataBufferData.samplingDataBuffer = &context.configured->data;
+    settings[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+    settings[3].attributeData.samplingPeriodData.samplingPeriod = kPeriodOfSamples;
     CUpti_PCSamplingConfigurationInfoParams parameters{};
     parameters.size = CUpti_PCSamplingConfigurationInfoParamsSize;
     parameters.ctx = context.handle;
@@ -270,7 +276,14 @@ void PcSampler::end(Context& context)
     if (!context.isOn)
         return;
     drain(context);
-    context.isOn = false;
+    stopIn(context);
+}
+
+/// Switches sampling off and takes what CUPTI still has.
+void PcSampler::stopIn(Context& context)
+{
+    if (!std::exchange(context.isOn, false))
+        return;
     CUpti_PCSamplingDisableParams parameters{};
     parameters.size = CUpti_PCSamplingDisableParamsSize;
     parameters.ctx = context.handle;
@@ -295,13 +308,7 @@ void PcSampler::refuse(Context& context, CUptiResult result, const char* what)
     else
         noteTrouble(std::string("samples of kernels are missing: CUPTI refused to ") + what + " (" + text +
                     "); another profiler, such as ncu or one that reads metrics, may be using the device");
-    if (!context.isOn)
-        return;
-    context.isOn = false;
-    CUpti_PCSamplingDisableParams parameters{};
-    parameters.size = CUpti_PCSamplingDisableParamsSize;
-    parameters.ctx = context.handle;
-    api_.disable(&parameters);
+    stopIn(context);
 }
 
 // --- samples ---
@@ -326,8 +333,12 @@ void PcSampler::drain(Context& context)
                 const MutexLock lock(mutex_);
                 ++(isFull ? counts_.full : counts_.failed);
             }
-            if (!isFull && ++context.failures >= kMostFailures)
+            if (isFull) { // it stays full: sampling begins anew
+                stopIn(context);
+                start(context);
+            } else if (++context.failures >= kMostFailures) {
                 refuse(context, result, "read samples");
+            }
             return;
         }
         context.failures = 0;

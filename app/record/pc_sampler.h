@@ -111,6 +111,7 @@ private:
     void takeInChanges() REQUIRES(cuptiMutex_);
     void start(Context& context) REQUIRES(cuptiMutex_);
     void end(Context& context) REQUIRES(cuptiMutex_);
+    void stopIn(Context& context) REQUIRES(cuptiMutex_);
     bool learnReasons(CUcontext context) REQUIRES(cuptiMutex_);
     CUptiResult configure(Context& context) REQUIRES(cuptiMutex_);
     void drain(Context& context) REQUIRES(cuptiMutex_);

@@ -43,7 +43,7 @@ constexpr std::array kReasons{
                 "Use wider accesses of shared memory and fewer special functions."},
     StallReason{"tex_throttle", "the texture queue is full", "The queue of texture and surface accesses is full.",
                 "Use fewer texture accesses, or ordinary loads."},
-    StallReason{"no_instruction", "waits for code", "The next instruction is not in the instruction cache.",
+    StallReason{"no_instructions", "waits for code", "The next instruction is not in the instruction cache.",
                 "Make the code smaller: unroll less, inline less."},
     StallReason{"imc_miss", "waits for constants", "A constant is not in the constant cache.",
                 "Read fewer different constants, or the same one in all threads of a warp."},

@@ -114,7 +114,7 @@ bool parseInstruction(std::string_view line, std::uint64_t& offset, std::string&
 /// Reads what nvdisasm wrote, by kernel.
 std::map<std::string, Texts> readTexts(const fs::path& output)
 {
-    constexpr std::string_view kSection = ".section";
+    constexpr std::string_view kSection = ".section\t";
     constexpr std::string_view kCode = ".text.";
     std::map<std::string, Texts> all;
     Texts* kernel = nullptr;
