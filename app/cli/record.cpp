@@ -8,6 +8,7 @@
 #include "app/cli/recorded_processes.h"
 #include "app/cli/recorded_program.h"
 #include "app/cli/sweep_command.h"
+#include "core/base/current_error.h"
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
 #include "core/base/paths.h"
@@ -34,6 +35,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 namespace tilescope::cli {
 
@@ -178,15 +180,19 @@ Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::m
     program.run([&](pid_t pid) {
         counters.pid = pid;
         seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
-        watch.emplace(pid, bootstrapCopy(folder), known);
-        if (interval.count() == 0)
-            return;
-        machine::CounterRequest request{.interval = interval, .process = pid};
-        for (int gpu = 0; const auto capacity = machine::gpuCapacity(gpu); ++gpu) {
-            counters.uuids.push_back(capacity->uuid);
-            request.gpus.push_back(gpu);
+        try {
+            watch.emplace(pid, bootstrapCopy(folder), known);
+            if (interval.count() == 0)
+                return;
+            machine::CounterRequest request{.interval = interval, .process = pid};
+            for (int gpu = 0; const auto capacity = machine::gpuCapacity(gpu); ++gpu) {
+                counters.uuids.push_back(capacity->uuid);
+                request.gpus.push_back(gpu);
+            }
+            sampler.emplace(request);
+        } catch (const std::system_error&) {
+            // The program runs; at the limit of threads its counters are missing.
         }
-        sampler.emplace(request);
     });
     if (sampler)
         counters.tracks = sampler->stop();
@@ -460,22 +466,21 @@ int recordCommand(int argc, char** argv)
         fs::remove_all(folder, ignored);
         throw;
     }
-    {
+    try {
         const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
         RecordedProcesses& processes = seen.processes->stop();
         if (wait != "first")
             waitForOthers(processes, idleOf(wait), signals.first());
         record::removeSockets();
-        try {
-            joinRecording({.folder = followed.now(),
-                           .output = file,
-                           .name = nameOf(command, noCommandLine),
-                           .counters = seen.counters,
-                           .hasObstacle = seen.hasObstacle},
-                          processes);
-        } catch (const Error& error) {
-            std::cerr << "tilescope record: " << error.sentence() << std::endl; // the program has ended
-        }
+        joinRecording({.folder = followed.now(),
+                       .output = file,
+                       .name = nameOf(command, noCommandLine),
+                       .counters = seen.counters,
+                       .hasObstacle = seen.hasObstacle},
+                      processes);
+    } catch (...) {
+        // The program has ended, and its status counts.
+        std::cerr << "tilescope record: " << currentExceptionSentence() << std::endl;
     }
     return program.pass();
 }

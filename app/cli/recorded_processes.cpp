@@ -198,13 +198,18 @@ std::vector<int> RecordedProcesses::silent() const
 }
 
 ProcessWatch::ProcessWatch(RecordedProcesses processes)
-    : processes_(std::move(processes)), wake_(eventfd(0, EFD_CLOEXEC)), thread_([this] {
-          pollfd state{.fd = wake_.get(), .events = POLLIN, .revents = 0};
-          do
-              processes_.look(kLookPeriod, wake_.get());
-          while (poll(&state, 1, 0) == 0);
-      })
+    : processes_(std::move(processes)), wake_(eventfd(0, EFD_CLOEXEC))
 {
+    try {
+        thread_ = std::thread([this] {
+            pollfd state{.fd = wake_.get(), .events = POLLIN, .revents = 0};
+            do
+                processes_.look(kLookPeriod, wake_.get());
+            while (poll(&state, 1, 0) == 0);
+        });
+    } catch (const std::system_error&) {
+        // At the limit of threads, processes are looked for only when the command has ended.
+    }
 }
 
 RecordedProcesses& ProcessWatch::stop()

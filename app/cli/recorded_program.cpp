@@ -37,8 +37,10 @@ namespace {
 
 Error failure(const std::vector<std::string>& command)
 {
+    const bool isLimited = errno == EAGAIN;
     return {.what = std::strerror(errno),
             .where = record::maskedCommandLine({command.front()}),
+            .remedy = isLimited ? "raise the limit of processes (ulimit -u): this program takes one" : "",
             .kind = ErrorKind::Failure};
 }
 

@@ -14,7 +14,9 @@
 #include "core/exchange/inside_section.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/waiting_section.h"
+#include "core/model/party_index.h"
 #include "core/query/memory/memory_tables.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/tables/call_tree_filter.h"
 #include "core/query/tables/kernel_tables.h"
@@ -110,8 +112,8 @@ sections
 
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
-  --rank R      only this rank of a run of several processes: kernels, ops, steps, ranks, collectives, path, waiting,
-                what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
+  --rank R      only this rank of a run of several processes: kernels, ops, ranges, steps, ranks, collectives, path,
+                waiting, what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
   --step N      only this step: kernels, ranks, collectives, path and waiting
@@ -609,18 +611,19 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"what-if", "roofline",    "kernels", "ops",  "steps",
-                                             "ranks",   "collectives", "path",    "tree", "memory",
-                                             "answers", "advice",      "waiting", "inside"};
+    constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",     "ranges",
+                                             "steps",   "ranks",    "collectives", "path",    "tree",
+                                             "memory",  "answers",  "advice",      "waiting", "inside"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
             .remedy =
-                "kernels, ops, steps, ranks, collectives, path, waiting, inside, what-if, tree, roofline, memory, "
-                "answers and advice do"};
+                "kernels, ops, ranges, steps, ranks, collectives, path, waiting, inside, what-if, tree, "
+                "roofline, memory, answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path" || name == "waiting";
-    if ((isOfRanks || name == "advice" || name == "what-if") && request.query.parties.device)
+    if ((isOfRanks || name == "ranges" || name == "advice" || name == "what-if") &&
+        request.query.parties.device)
         throw Error{.what = "show " + name + " does not support --device",
                     .where = "--device",
                     .remedy = "choose a process: --rank or --process"};
@@ -685,6 +688,32 @@ void writeMarkdown(std::ostream& out, const Table& table, std::size_t limit)
         report::writeMarkdownTable(out, table, limit);
 }
 
+/// Adds the process that the rows are of to a table of sums over the processes of a run; null: of several.
+void addProcess(Table& table, const store::RunReader& reader, const Request& request)
+{
+    constexpr std::string_view kSums[] = {"kernels", "ops", "ranges", "roofline"};
+    if (std::ranges::find(kSums, request.section) == std::end(kSums))
+        return;
+    const RunId run = query::chooseRun(reader, request.query.run).run;
+    const PartyIndex parties(reader.parties(run), {});
+    const query::PartyQuery& asked = request.query.parties;
+    ProcessIndex process;
+    if (asked.rank || asked.pid)
+        for (const TracedProcess& each : parties.parties().processes)
+            if ((!asked.rank || each.rank == asked.rank) && (!asked.pid || each.pid == *asked.pid))
+                process = each.id;
+    const query::ProcessNumbers numbers = query::numbersOf(parties, process);
+    const auto add = [&table](std::string key, const auto& value) {
+        const exchange::Cell cell = value ? exchange::Cell(std::int64_t{*value}) : exchange::Cell();
+        table.columns.push_back({.key = std::move(key),
+                                 .cell = [cell](std::size_t) { return cell; },
+                                 .audience = exchange::Audience::Programs});
+    };
+    add("rank", numbers.process ? query::rankOf(parties, process) : std::nullopt);
+    add("process", numbers.process);
+    add("pid", numbers.pid);
+}
+
 /// What the runs that the section is about lack; empty for the section that lists it.
 std::string lossesOf(const store::RunReader& reader, const Request& request)
 {
@@ -720,6 +749,7 @@ int show(std::span<const std::string> arguments, std::ostream& out)
         return 0;
     }
     Table table = section.table(reader, request);
+    addProcess(table, reader, request);
     if (const std::string lost = lossesOf(reader, request); !lost.empty()) {
         if (request.format == ShowFormat::Table)
             table.notes.push_back(lost);

@@ -8,9 +8,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tilescope::record {
 
@@ -20,7 +23,7 @@ const PythonApi* api = nullptr;
 void* watchedType = nullptr;
 std::size_t header = 0;
 
-enum class Kind { None, Phase, Closure, Callbacks, First };
+enum class Kind { None, Phase, Closure, Callbacks, First, Save };
 
 /// What follows the header of an object.
 struct Watched {
@@ -128,6 +131,9 @@ void* callWatched(void* self, void* arguments, void* named)
         return callWithCallback(watched, arguments, named);
     case Kind::First:
         return callWithFirst(watched, arguments, named);
+    case Kind::Save:
+        Recorder::save();
+        return api->call(watched.function, arguments, named);
     }
     return result;
 }
@@ -234,7 +240,19 @@ std::atomic<void*> stepCode{nullptr};          ///< of the function around each 
 std::atomic<void*> firstOptimizer{nullptr};    ///< weak reference to the one whose steps are the program's
 thread_local void* threadsOptimizer = nullptr; ///< the same of a thread that uses others
 thread_local bool usesFirst = false;           ///< this thread has made a step with the first one
-std::atomic<bool> ownSteps{false};             ///< the program tells its steps
+
+// Greenlets and tasks of asyncio that take turns in a thread train like threads.
+std::array<void*, 4> taskFunctions{}; ///< tell which one runs; null: none
+thread_local const void* firstsTask =
+    nullptr; ///< in which the thread made its last step with the first optimizer
+struct TaskOptimizer {
+    const void* task;
+    void* optimizer; ///< weak reference
+};
+constexpr std::size_t kMostTasks = 1024;
+thread_local std::vector<TaskOptimizer> taskOptimizers;
+
+std::atomic<bool> ownSteps{false}; ///< the program tells its steps
 
 /// The hook that calls begin_step() is a function of the recorder; PyTorch's is around it.
 void rememberStep() noexcept
@@ -295,8 +313,56 @@ void* referenceTo(void* optimizer)
     return reference;
 }
 
-/// Whether a step of this optimizer is one of the program: the first one's, and, in a thread that trains with others, that of
-/// the first among them.
+/// The greenlet or task that runs; null: the thread has none.
+const void* runningTask()
+{
+    for (void* function : taskFunctions) {
+        if (!function)
+            break;
+        if (void* task = api->callWith(function, nullptr)) {
+            api->release(task);
+            if (task != api->none)
+                return task;
+        } else {
+            api->clearError();
+        }
+    }
+    return nullptr;
+}
+
+/// Whether the optimizer is the first one of this task, which is none that uses the thread's first one.
+bool isFirstOfTask(void* optimizer)
+{
+    const void* const task = runningTask();
+    if (!task || task == firstsTask)
+        return false;
+    for (TaskOptimizer& known : taskOptimizers) {
+        if (known.task != task)
+            continue;
+        const Referred own = referred(known.optimizer, optimizer);
+        if (own == Referred::Gone) {
+            if (known.optimizer)
+                api->release(known.optimizer);
+            known.optimizer = referenceTo(optimizer);
+        }
+        return own != Referred::Other;
+    }
+    if (taskOptimizers.size() == kMostTasks) {
+        if (taskOptimizers.front().optimizer)
+            api->release(taskOptimizers.front().optimizer);
+        taskOptimizers.erase(taskOptimizers.begin());
+    }
+    try {
+        taskOptimizers.push_back({task, nullptr});
+    } catch (...) {
+        return false; // no memory
+    }
+    taskOptimizers.back().optimizer = referenceTo(optimizer);
+    return true;
+}
+
+/// Whether a step of this optimizer is one of the program: the first one's, and, in a thread or task that trains with others,
+/// that of the first among them.
 bool isProgramsOptimizer(void* optimizer)
 {
     switch (referred(firstOptimizer.load(), optimizer)) {
@@ -305,11 +371,14 @@ bool isProgramsOptimizer(void* optimizer)
             api->release(former);
         [[fallthrough]];
     case Referred::Same:
+        firstsTask = runningTask();
         return usesFirst = true;
     case Referred::Other:
         break;
     }
-    if (usesFirst || !hasSeenForward())
+    if (usesFirst)
+        return isFirstOfTask(optimizer);
+    if (!hasSeenForward())
         return false;
     const Referred own = referred(threadsOptimizer, optimizer);
     if (own == Referred::Gone)
@@ -410,6 +479,8 @@ void forgetFirstOptimizer()
     isStepDue.store(false);
     threadsOptimizer = nullptr;
     usesFirst = false;
+    firstsTask = nullptr;
+    taskOptimizers.clear();
 }
 
 } // namespace
@@ -452,9 +523,10 @@ void* watchedCall(void* /*self*/, void* tuple) noexcept
     void* function = nullptr;
     void* begin = nullptr;
     void* end = nullptr;
-    if (!api->parse(tuple, "OO|O", &function, &begin, &end))
+    if (!api->parse(tuple, "O|OO", &function, &begin, &end))
         return nullptr;
-    return makeWatched(end ? Kind::First : Kind::Callbacks, function, nullptr, begin, end);
+    const Kind kind = end ? Kind::First : begin ? Kind::Callbacks : Kind::Save;
+    return makeWatched(kind, function, nullptr, begin, end);
 }
 
 void* beginOptimizerStep(void* /*self*/, void* tuple) noexcept
@@ -485,6 +557,17 @@ void* endOptimizerStep(void* /*self*/, void* tuple) noexcept
     if (leaveOptimizer(optimizer) && Recorder::isStarted() && !ownSteps.load(std::memory_order_relaxed) &&
         isProgramsOptimizer(optimizer))
         endOptimizersStep();
+    return api->newNone();
+}
+
+void* askForTasks(void* /*self*/, void* function) noexcept
+{
+    const auto place =
+        std::ranges::find_if(taskFunctions, [function](void* known) { return !known || known == function; });
+    if (place != taskFunctions.end() && !*place) {
+        api->retain(function);
+        *place = function;
+    }
     return api->newNone();
 }
 

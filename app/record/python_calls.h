@@ -19,6 +19,7 @@ void* watchedPhase(void* self, void* tuple) noexcept;
 void* watchedCall(void* self, void* tuple) noexcept;
 void* beginOptimizerStep(void* self, void* tuple) noexcept;
 void* endOptimizerStep(void* self, void* tuple) noexcept;
+void* askForTasks(void* self, void* function) noexcept;
 void* leaveStepsToProgram(void* self, void* none) noexcept;
 
 } // namespace tilescope::record

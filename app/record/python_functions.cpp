@@ -318,7 +318,8 @@ bool makePythonFunctions(PythonFunctions& functions) noexcept
                               {&F::hideCalls, {"hide_calls", &hideCalls, kOneArgument, nullptr}},
                               {&F::checkStacks, {"check_stacks", &checkStacks, kOneArgument, nullptr}},
                               {&F::startStacks, {"start_stacks", &startStacks, kTuple, nullptr}},
-                              {&F::stopStacks, {"stop_stacks", &stopStacks, kTuple, nullptr}}};
+                              {&F::stopStacks, {"stop_stacks", &stopStacks, kTuple, nullptr}},
+                              {&F::tasks, {"tasks", &askForTasks, kOneArgument, nullptr}}};
     if (!api.load())
         return false;
     functions = {};

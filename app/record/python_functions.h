@@ -27,6 +27,7 @@ struct PythonFunctions {
     /// prepare_calls(object.__basicsize__): whether the next five can be called
     void* prepareCalls = nullptr;
     void* phase = nullptr; ///< phase(function, name): the function with a range of this name around each call
+    /// around(function): the function, before each call of which Recorder::save() is called.
     /// around(function, begin): the function, before each call of which begin() is called.
     /// around(function, begin, end): begin(arguments) returns (token, first); function(first, *arguments) is called, then
     /// end(token, result), whose result is None after an exception
@@ -39,8 +40,10 @@ struct PythonFunctions {
     void* hideCalls = nullptr; ///< hideCalls()
     /// check_stacks(minor): whether the stack of this thread is in memory as Python tells it; otherwise notes why not
     void* checkStacks = nullptr;
-    void* startStacks = nullptr;  ///< start_stacks(): threads that launch have stacks from now on
-    void* stopStacks = nullptr;   ///< stop_stacks(): none any more, before the interpreter ends
+    void* startStacks = nullptr; ///< start_stacks(): threads that launch have stacks from now on
+    void* stopStacks = nullptr;  ///< stop_stacks(): none any more, before the interpreter ends
+    /// tasks(function): it tells which greenlet or task runs in this thread; optimizers of several of them train apart
+    void* tasks = nullptr;
     const void* plugin = nullptr; ///< PluginInterface, for the plug-in
 };
 

@@ -325,7 +325,13 @@ void Recorder::endedWith(int status) noexcept
 void Recorder::flush() noexcept
 {
     if (isStarted() && getpid() == owner)
-        attempt([](Recording& recording) { recording.flush(); });
+        attempt([](Recording& recording) { recording.flush(true); });
+}
+
+void Recorder::save() noexcept
+{
+    if (isStarted() && getpid() == owner)
+        attempt([](Recording& recording) { recording.save(); });
 }
 
 } // namespace tilescope::record

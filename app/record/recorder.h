@@ -70,6 +70,9 @@ public:
     static void endedWith(int status) noexcept;
     /// Writes all events so far, for a process that may end without exit(). Waits a second at most.
     static void flush() noexcept;
+    /// Writes all events so far before the process tells another one what it did, which may end it then. Does nothing where
+    /// that would take more than a twentieth of the program's time.
+    static void save() noexcept;
 };
 
 } // namespace tilescope::record

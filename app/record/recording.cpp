@@ -32,6 +32,9 @@ constexpr auto kPeriod = std::chrono::milliseconds(10);
 constexpr auto kIdlePeriod = std::chrono::milliseconds(40);
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
 constexpr auto kLongestFlush = std::chrono::seconds(1);
+// save() takes at most a twentieth of the time of the program, and 50 ms at first.
+constexpr std::int64_t kSaveShare = 20;
+constexpr std::int64_t kSaveCredit = 1'000'000'000;
 constexpr auto kLongestEnd = std::chrono::seconds(20);
 constexpr std::size_t kRingCapacity = 1 << 16;
 constexpr std::size_t kSpareLogs = 2; // for autograd's thread, and one more
@@ -79,13 +82,24 @@ bool Recording::close() noexcept
     return open_.exchange(false);
 }
 
-void Recording::flush()
+void Recording::flush(bool mayEnd)
 {
     MutexLock lock(mutex_);
     const std::uint64_t number = ++flushesAsked_;
+    mayEnd_ = mayEnd_ || mayEnd;
     changed_.notifyAll();
     changed_.waitFor(lock, kLongestFlush,
                      [&]() REQUIRES(mutex_) { return ended_ || flushesDone_ >= number; });
+}
+
+void Recording::save()
+{
+    const std::int64_t start = now();
+    const std::int64_t due = std::max(saveDue_.load(std::memory_order_relaxed), start - kSaveCredit);
+    if (due > start)
+        return;
+    flush(false);
+    saveDue_.store(due + kSaveShare * (now() - start), std::memory_order_relaxed);
 }
 
 void Recording::startDevice()
@@ -417,7 +431,8 @@ void Recording::record()
         trace::CuptiSession* session = session_.get();
         const bool detaches = std::exchange(detachAsked_, false);
         const std::uint64_t asked = flushesAsked_;
-        const bool forced = asked != flushesDone_;
+        const bool isAsked = asked != flushesDone_;
+        const bool forced = std::exchange(mayEnd_, false);
         lock.unlock();
         if (detaches && session) {
             // CUPTI owns the names of kernels in its records, so decode the records before it leaves.
@@ -425,7 +440,7 @@ void Recording::record()
             detachSoon(*session);
             settle();
         }
-        const bool flushes = forced || std::chrono::steady_clock::now() >= nextFlush;
+        const bool flushes = isAsked || std::chrono::steady_clock::now() >= nextFlush;
         if (flushes) {
             watchWindow();
             nextFlush = std::chrono::steady_clock::now() + kFlushPeriod;
@@ -433,7 +448,7 @@ void Recording::record()
         pause = turn(session, flushes, forced) ? kPeriod : std::min(2 * pause, kIdlePeriod);
         lock.lock();
         flushesDone_ = asked;
-        if (forced)
+        if (isAsked)
             changed_.notifyAll();
     }
     trace::CuptiSession* session = session_.get();
@@ -657,13 +672,11 @@ void Recording::giveUp(std::string_view reason) noexcept
 {
     open_.store(false, std::memory_order_relaxed);
     trace::detail::rangeListeners.store(0);
-    if (!file_ || !file_->exists())
-        noteEnd(path_, reason);
     if (sampler_)
         sampler_->stop();
     try {
-        if (file_)
-            file_->addFact("record_ended", std::string(reason));
+        if (!file_ || !file_->addFact("record_ended", std::string(reason)) || !file_->exists())
+            noteEnd(path_, reason);
         if (PcSampler* pcSampler = pcSamplerIfAny())
             withDriver([&] { pcSampler->stop(); });
         if (trace::CuptiSession* session = sessionIfAny())

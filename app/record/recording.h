@@ -45,7 +45,10 @@ public:
     static bool awaitsRange() noexcept { return awaitsRange_.load(std::memory_order_relaxed); }
     static void awaitRange(bool awaits) noexcept { awaitsRange_.store(awaits); }
     /// Lets the writing thread write what was noted so far, and waits for it a second at most.
-    void flush();
+    /// \param mayEnd  the process may end now: the recording is complete if nothing follows
+    void flush(bool mayEnd);
+    /// Writes what was noted so far if that does not take much of the program's time.
+    void save();
 
     void startDevice();
     /// Leaves CUPTI to a profiler of the program if the user asked for it.
@@ -161,6 +164,8 @@ private:
     ProcessFacts lasting_ GUARDED_BY(mutex_); ///< those for children
     std::uint64_t flushesAsked_ GUARDED_BY(mutex_) = 0;
     std::uint64_t flushesDone_ GUARDED_BY(mutex_) = 0;
+    bool mayEnd_ GUARDED_BY(mutex_) = false; ///< a flush since the last turn was asked for with mayEnd
+    std::atomic<std::int64_t> saveDue_{0};   ///< from when on save() may take time
     bool started_ GUARDED_BY(mutex_) = false;
     bool ending_ GUARDED_BY(mutex_) = false;
     bool ended_ GUARDED_BY(mutex_) = false;

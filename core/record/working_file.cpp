@@ -266,11 +266,10 @@ bool WorkingFileWriter::create()
     return !failed_;
 }
 
-void WorkingFileWriter::addFact(std::string key, std::string value)
+bool WorkingFileWriter::addFact(std::string key, std::string value)
 {
     facts_.emplace_back(std::move(key), std::move(value));
-    if (exists())
-        write(kFactsBlock, encoded({facts_.back()}));
+    return !exists() ? !failed_ : write(kFactsBlock, encoded({facts_.back()}));
 }
 
 bool WorkingFileWriter::append(const WorkingBlock& block)

@@ -228,7 +228,8 @@ public:
     WorkingFileWriter& operator=(const WorkingFileWriter&) = delete;
 
     /// Adds a fact that became known later.
-    void addFact(std::string key, std::string value);
+    /// \return  whether it is in the file, or will be once that is created
+    bool addFact(std::string key, std::string value);
     /// Appends a block. After a failure (a full disk) the file ends with the block before it, and no more blocks are
     /// written.
     /// \return  whether the block is in the file

@@ -65,7 +65,7 @@ class Recorder:
 
         objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames",
                    "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends",
-                   "hide_calls", "check_stacks", "start_stacks", "stop_stacks")
+                   "hide_calls", "check_stacks", "start_stacks", "stop_stacks", "tasks")
 
         class Functions(ctypes.Structure):
             _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
@@ -525,11 +525,34 @@ def _record_torch(recorder, torch, wanted):
         except Exception:
             ops = None
     guarded(_watch_profiler)(recorder, torch, ops)
+    for name in _OF_PROCESSES:
+        if name in sys.modules:
+            guarded(_watch_processes)(sys.modules[name])
     if "modules" in wanted:
         _watch_calls(recorder, torch, _Modules(recorder, torch, memory))
         torch.autograd.backward = recorder.phase(torch.autograd.backward, "backward")
     if "stacks" in wanted:
         _record_frames(recorder)
+
+
+_OF_PROCESSES = ("multiprocessing.connection", "greenlet", "_asyncio")
+
+
+def _watch_processes(module):
+    """What is to be known of multiprocessing, greenlets and tasks in a process that uses PyTorch."""
+    import types
+
+    if not _started or not hasattr(_started[0], "torch"):
+        return
+    if module.__name__ == "multiprocessing.connection":
+        # Who gets the results of a process may end it by a signal, as Pool does.
+        send = module.Connection._send_bytes
+        if isinstance(send, types.FunctionType):
+            module.Connection._send_bytes = _started[0].around(send)
+        return
+    running = getattr(module, "getcurrent" if module.__name__ == "greenlet" else "current_task", None)
+    if type(running) is types.BuiltinFunctionType:
+        _started[0].tasks(running)
 
 
 def _record_frames(recorder):
@@ -745,6 +768,8 @@ def start():
         return
     wanted = (option("torch") or "steps").split(",")
     actions = {"torch": lambda module: _record_torch(recorder(), module, wanted)}
+    for name in _OF_PROCESSES:
+        actions[name] = _watch_processes
     actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module, "modules" in wanted)
     if "modules" in wanted:
         actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)

@@ -57,6 +57,24 @@ TEST_F(RecordProcesses, RecordsEveryChildOfMultiprocessingToItsEnd)
     }
 }
 
+TEST_F(RecordProcesses, RecordsWhatWorkersDidThatAPoolTerminates)
+{
+    script("train.py", training() + "\n");
+    for (const char* method : {"fork", "spawn"}) {
+        const std::string text = "import multiprocessing, sys\n"
+                                 "def work(_):\n"
+                                 "    import train\n"
+                                 "    train.main()\n"
+                                 "if __name__ == '__main__':\n"
+                                 "    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:\n"
+                                 "        pool.map(work, range(4), chunksize=1)\n";
+        std::filesystem::remove(folder_ / "t.tscope");
+        const ProgramResult result = record({PYTHON_PROGRAM, script("pool.py", text), method});
+        ASSERT_EQ(result.code, 0) << result.err;
+        EXPECT_EQ(show({"steps"}).size(), 12U) << method << "\n" << result.err;
+    }
+}
+
 TEST_F(RecordProcesses, RecordsChildrenOfMultiprocessingAsProcesses)
 {
     const std::string text = training() + "\n";

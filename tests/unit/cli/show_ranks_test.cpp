@@ -103,6 +103,27 @@ TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)
     EXPECT_THAT(errorOf({file, "ranks", "--step", "x"}), HasSubstr("not a whole number"));
 }
 
+TEST_F(ShowRanks, RowsOfSumsNameTheirProcess)
+{
+    const std::string file = fileOf({});
+    for (const std::string section : {"ranges", "kernels"}) {
+        const json all = valid({file, section});
+        ASSERT_FALSE(all.empty());
+        for (const char* key : {"rank", "process", "pid"})
+            EXPECT_TRUE(all[0][key].is_null()) << section;
+        const json one = valid({file, section, "--rank", "1"});
+        ASSERT_FALSE(one.empty());
+        EXPECT_EQ(one[0]["rank"], 1);
+        EXPECT_EQ(one[0]["process"], 1);
+        EXPECT_EQ(one[0]["pid"], 101);
+        EXPECT_EQ(2 * one[0]["instances"].get<int>(), all[0]["instances"]) << section;
+        EXPECT_EQ(valid({file, section, "--process", "101"}), one);
+    }
+    EXPECT_THAT(errorOf({file, "ranges", "--device", "0"}), HasSubstr("--rank or --process"));
+    // After the others: it is the same file.
+    EXPECT_EQ(valid({fileOf({.ranks = 1}), "ranges"})[0]["process"], 0);
+}
+
 TEST_F(ShowRanks, KernelsOfTheStepsAddUpToThoseOfAll)
 {
     const std::string file = fileOf({});

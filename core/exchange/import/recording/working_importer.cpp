@@ -33,14 +33,14 @@ constexpr const char* kStillRuns = "a process still runs: what it does from now 
 /// \param noted  what `tilescope record` saw of the process' end; empty: nothing
 std::string withoutEnd(const std::string& noted)
 {
-    if (noted.starts_with(record::kRecorderStopped))
-        return noted + "; what the process did from then on is missing";
-    const std::string lost = "; what it did in its last hundredth of a second may be missing";
+    const std::string lost = "; what it did last, usually less than 0.1 s, may be missing";
     if (noted.starts_with(record::kEndingSignal))
         return "the recording of a process has no end: " + noted + " killed the process" + lost;
     if (noted.starts_with(record::kExitStatus))
         return "the recording of a process has no end: the process ended without exit(), with " + noted +
                lost;
+    if (!noted.empty())
+        return noted + "; what the process did from then on is missing";
     return "the recording of a process has no end: the process ended without exit()" + lost;
 }
 
