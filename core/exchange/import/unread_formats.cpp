@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <fstream>
 #include <string>
 
 namespace tilescope::exchange {
@@ -227,6 +228,16 @@ std::optional<Error> whyNotRead(const store::ForeignDatabase& database)
                  .remedy = "`nsys export --type sqlite` writes databases that can be imported"};
 }
 
+/// Whether a file is empty, or ends as gzip does when it compresses nothing: with a length of 0.
+bool holdsNothing(const std::filesystem::path& file)
+{
+    std::array<char, 4> length{};
+    std::ifstream in(file, std::ios::binary);
+    in.seekg(-static_cast<std::streamoff>(length.size()), std::ios::end);
+    in.read(length.data(), length.size());
+    return !in || length == std::array<char, 4>{};
+}
+
 } // namespace
 
 std::optional<Error> whyNotRead(std::string_view head, const std::filesystem::path& file)
@@ -238,8 +249,11 @@ std::optional<Error> whyNotRead(std::string_view head, const std::filesystem::pa
     const auto becauseOf = [&why](const Format& format) {
         why = Error{.what = std::string(format.what), .remedy = std::string(format.remedy)};
     };
+    if (head.empty() && !holdsNothing(file))
+        why = Error{.what = "is compressed, and damaged from its beginning",
+                    .remedy = "copy or download it again"};
     // The first byte of a packet is that of a line break.
-    if (beginsPackets(head))
+    if (!why && beginsPackets(head))
         becauseOf(kPerfetto);
     for (const Format& format : kFormats)
         if (!why && format.isIt(text, name))

@@ -332,6 +332,7 @@ TEST_F(Archives, FormatsThatAreNotReadHaveASentenceOfTheirOwn)
         {"list.json", R"([{"key": "aten::mm"}])", "is JSON without a list of traceEvents"},
         {"space.json", " \r\n", "is empty"},
         {"empty.json.gz", gzipped(""), "is empty"},
+        {"damaged.json.gz", "\x1f\x8b\x08 no stream of gzip", "damaged from its beginning"},
         {"x.bin", "something else", "the format of this file is not known"},
         {"lines.bin", "\n\n\x01 text", "the format of this file is not known"},
     };
