@@ -3,6 +3,8 @@
 #include "core/base/current_error.h"
 #include "core/base/terminal_text.h"
 
+#include <sys/resource.h>
+
 #include <cctype>
 #include <exception>
 #include <filesystem>
@@ -43,6 +45,13 @@ std::string wordsOf(const std::error_code& code)
     return text;
 }
 
+/// Whether this process may write only files of some size.
+bool isLimited()
+{
+    rlimit size{};
+    return getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY;
+}
+
 Error errorOf(const std::filesystem::filesystem_error& problem)
 {
     const std::error_code& code = problem.code();
@@ -50,7 +59,9 @@ Error errorOf(const std::filesystem::filesystem_error& problem)
                         code == std::errc::file_too_large;
     return {.what = wordsOf(code),
             .where = (problem.path2().empty() ? problem.path1() : problem.path2()).string(),
-            .remedy = isFull ? "make room on its disk and try again" : "check the path and its permissions",
+            .remedy = !isFull       ? "check the path and its permissions"
+                      : isLimited() ? "raise the limit of a file's size (ulimit -f), or make room on its disk"
+                                    : "make room on its disk and try again",
             .kind = isFull ? ErrorKind::Failure : ErrorKind::Usage};
 }
 
