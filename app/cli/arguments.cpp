@@ -23,11 +23,11 @@ struct Option {
     std::vector<std::string> names; ///< including their dashes
     std::string* value = nullptr;
     std::vector<std::string>* values = nullptr; ///< of an option that may be repeated
-    bool* flag = nullptr; ///< with `value` too: the value can only be attached
-    std::vector<std::string> words = {}; ///< allowed values; empty: any
-    bool isKey = false;                  ///< a key of a spec: a list sweeps it
-    bool isBoolean = false;              ///< without a value it is `true`
-    bool isOutput = false;               ///< names an output that has a name
+    bool* flag = nullptr;                       ///< with `value` too: the value can only be attached
+    std::vector<std::string> words = {};        ///< allowed values; empty: any
+    bool isKey = false;                         ///< a key of a spec: a list sweeps it
+    bool isBoolean = false;                     ///< without a value it is `true`
+    bool isOutput = false;                      ///< names an output that has a name
     bool isGiven = false;
 
     const std::string& longName() const { return names.back(); }

@@ -6,6 +6,7 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
+#include "core/model/metric.h"
 #include "core/record/control.h"
 #include "core/record/process_end.h"
 #include "core/record/working_file.h"
@@ -159,9 +160,9 @@ Found filesOf(const fs::path& folder)
 /// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
 void sayHow(const fs::path& file, RunId run)
 {
-    constexpr std::array<std::string_view, 8> kSaid{"record.device", "record.inside",  "record.ended",  "record.missed",
+    constexpr std::array<std::string_view, 9> kSaid{"record.device", "record.inside",  "record.ended",  "record.missed",
                                                     "record.modules", "record.memory", "record.ops",
-                                                    "record.cost"};
+                                                    kMetricsRecorded, "record.cost"};
     bool hasWay = false;
     bool hasCost = false;
     for (const EnvironmentEntry& fact : store::RunReader(file).environment(run)) {

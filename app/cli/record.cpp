@@ -4,6 +4,7 @@
 #include "app/cli/on_host.h"
 #include "app/cli/python_watch.h"
 #include "app/cli/record_inside.h"
+#include "app/cli/record_metrics.h"
 #include "app/cli/record_torch.h"
 #include "app/cli/recorded_processes.h"
 #include "app/cli/recorded_program.h"
@@ -169,16 +170,20 @@ struct Seen {
 /// Runs the program. Meanwhile, reads its counters and those of all GPUs that it can see, follows its processes and
 /// reports Python programs that cannot be recorded.
 /// \param interval  time between readings; 0: no readings
+/// \param metrics   to sample; none: none
 /// \param known     the reports on Python programs so far
 Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::milliseconds interval,
-                BootstrapObstacle known)
+                const std::optional<machine::MetricRequest>& metrics, BootstrapObstacle known)
 {
     Seen seen;
     exchange::HostCounters& counters = seen.counters;
     std::optional<machine::CounterSampler> sampler;
+    std::unique_ptr<machine::MetricSampler> metricSampler;
     std::optional<PythonWatch> watch;
     program.run([&](pid_t pid) {
         counters.pid = pid;
+        if (metrics)
+            metricSampler = sampleMetrics(*metrics, pid);
         seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
         try {
             watch.emplace(pid, bootstrapCopy(folder), known);
@@ -196,6 +201,8 @@ Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::m
     });
     if (sampler)
         counters.tracks = sampler->stop();
+    if (metricSampler)
+        addMetrics(counters, metricSampler->stop(), metrics->interval);
     seen.hasObstacle = watch && watch->stop();
     seen.processes->stop().noteCommandEnd(program.status());
     return seen;
@@ -356,6 +363,7 @@ int recordCommand(int argc, char** argv)
     bool buildsPlugin = false;
     bool noCommandLine = false;
     std::string counterInterval;
+    MetricOptions metrics;
     WindowOptions window;
     std::string wait;
     std::string toStart;
@@ -401,6 +409,7 @@ int recordCommand(int argc, char** argv)
         "--counter-interval", counterInterval,
         "milliseconds between readings of clocks, power, temperature, utilisation and traffic; 0: "
         "none; default: 20");
+    metrics.addTo(arguments);
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
     arguments.option("--on", on,
                      "the host that runs the program (tilescope hosts); the recording comes into FILE");
@@ -433,6 +442,11 @@ int recordCommand(int argc, char** argv)
                     .remedy = "write it behind the options: tilescope record python train.py"};
     const std::chrono::milliseconds interval =
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
+    const machine::MetricRequest metricRequest = metrics.request();
+    if (inside.isOn && metrics.isOn)
+        throw Error{.what = "--inside and --metrics exclude each other: a device does one kind of sampling at a time",
+                    .where = "tilescope record",
+                    .remedy = "give one of them, and record again with the other"};
     idleOf(wait); // throws for what it does not know
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
@@ -460,7 +474,8 @@ int recordCommand(int argc, char** argv)
         sayObstacle(obstacle, command);
     Seen seen;
     try {
-        seen = runWatched(program, folder, interval, obstacle);
+        seen = runWatched(program, folder, interval,
+                          metrics.isOn ? std::optional(metricRequest) : std::nullopt, obstacle);
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder, ignored);

@@ -12,6 +12,7 @@
 #include "core/exchange/answer_sections.h"
 #include "core/exchange/counter_section.h"
 #include "core/exchange/inside_section.h"
+#include "core/exchange/metrics_section.h"
 #include "core/exchange/sections.h"
 #include "core/exchange/waiting_section.h"
 #include "core/model/party_index.h"
@@ -68,6 +69,10 @@ sections
                     tilescope show a.tscope inside
                     tilescope show a.tscope inside --kernel flash_fwd --group reason
                     tilescope show a.tscope inside --run 2 --kernel flash_fwd --against a.tscope:1
+  metrics       how busy the GPU was inside each kernel, family or step, by samples of `record --metrics`:
+                multiprocessors, tensor pipe, device memory, PCIe and NVLink, with bytes beside those of the ops
+                    tilescope show a.tscope metrics
+                    tilescope show a.tscope metrics --group step --format json
   what-if       the step if work took another time, by simulation of the recorded order and dependencies;
                 first example: if softmax took half its time; second: attention half its time, and no softmax
                     tilescope show a.tscope what-if --scale softmax=0.5
@@ -113,15 +118,15 @@ sections
 options
   --run N       the run with that number; default: all for runs, samples, steps and losses, otherwise the last
   --rank R      only this rank of a run of several processes: kernels, ops, ranges, steps, ranks, collectives, path,
-                waiting, what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
+                waiting, metrics, what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
   --process PID likewise, by the number of the process
-  --device N    only this GPU: kernels, tree, roofline and memory; default of memory: the one with the highest peak
-  --step N      only this step: kernels, ranks, collectives, path and waiting
+  --device N    only this GPU: kernels, metrics, tree, roofline and memory; default of memory: the one with the highest peak
+  --step N      only this step: kernels, ranks, collectives, path, waiting and metrics
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
                 memory: category, range, phase, module, op, step; saved: layer, module, range, phase;
                 roofline: family, op, shape, range, phase, module; waiting: line, function, place, cause, thread;
-                inside: kernel, line, function, instruction, reason
+                inside: kernel, line, function, instruction, reason; metrics: kernel, family, step
   --kernel NAME inside: only kernels with this part in their name, or that a glob matches
   --scale K=F   what-if: the work K takes F times as long; K: a family, a path with / such as '**/attention/**', or
                 the name of a kernel or, on a CPU, an op; may be repeated
@@ -345,6 +350,21 @@ const std::vector<Section>& sections()
          false,
          [](const store::RunReader& reader, const Request& request) {
              return insideTable(reader, request);
+         }},
+        {"metrics",
+         {},
+         false,
+         false,
+         [](const store::RunReader& reader, const Request& request) {
+             auto metrics =
+                 shared(query::metrics(reader, {.run = request.query.run,
+                                                .parties = request.query.parties,
+                                                .step = request.step,
+                                                .group = request.group ? query::metricsGroupOf(*request.group)
+                                                                       : query::MetricsGroup::Kernel}));
+             const bool isForPeople =
+                 request.format == ShowFormat::Table || request.format == ShowFormat::Markdown;
+             return isForPeople ? tableOf(std::move(metrics)) : exchange::valuesOf(std::move(metrics));
          }},
         {"what-if",
          {},
@@ -600,11 +620,11 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
 void check(Request& request, const Section& section)
 {
     const std::string name(section.name);
-    if (request.group && name != "waiting" && name != "inside") {
+    if (request.group && name != "waiting" && name != "inside" && name != "metrics") {
         if (section.groupings.empty())
             throw Error{.what = "show " + name + " cannot be grouped",
                         .where = "--group",
-                        .remedy = "kernels, ops, roofline, memory, saved, waiting and inside can"};
+                        .remedy = "kernels, ops, roofline, memory, saved, waiting, inside and metrics can"};
         request.query.grouping = query::groupingOf(*request.group, section.groupings);
     }
     if (!request.query.rangeGlob.empty() && !section.takesRange)
@@ -613,13 +633,14 @@ void check(Request& request, const Section& section)
                     .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
     constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",     "ranges",
                                              "steps",   "ranks",    "collectives", "path",    "tree",
-                                             "memory",  "answers",  "advice",      "waiting", "inside"};
+                                             "memory",  "answers",  "advice",      "waiting", "inside",
+                                             "metrics"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
         throw Error{
             .what = "show " + name + " does not support --rank, --process or --device",
             .where = "show " + name,
             .remedy =
-                "kernels, ops, ranges, steps, ranks, collectives, path, waiting, inside, what-if, tree, "
+                "kernels, ops, ranges, steps, ranks, collectives, path, waiting, inside, metrics, what-if, tree, "
                 "roofline, memory, answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path" || name == "waiting";
     if ((isOfRanks || name == "ranges" || name == "advice" || name == "what-if") &&
@@ -632,10 +653,10 @@ void check(Request& request, const Section& section)
                     .where = "--step",
                     .remedy = "record that step alone: tilescope record --inside --steps " +
                               std::to_string(*request.step)};
-    if (request.step && !isOfRanks && name != "kernels")
+    if (request.step && !isOfRanks && name != "kernels" && name != "metrics")
         throw Error{.what = "show " + name + " does not support --step",
                     .where = "--step",
-                    .remedy = "kernels, ranks, collectives, path and waiting do"};
+                    .remedy = "kernels, ranks, collectives, path, waiting and metrics do"};
     constexpr std::string_view kBySpan[] = {"steps", "kernels",     "ops",  "ranges",
                                             "ranks", "collectives", "tree", "counters"};
     if (request.tree.span && std::ranges::find(kBySpan, section.name) == std::end(kBySpan))

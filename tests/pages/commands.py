@@ -120,6 +120,12 @@ NOT_RUN = {
         "tilescope show a.tscope waiting": PYTHON,
         "tilescope show a.tscope waiting --group cause --step 1": PYTHON,
     },
+    "metrics.md": {
+        "tilescope record --metrics -o a.tscope -- python train.py": GPU,
+        "tilescope show a.tscope metrics": GPU,
+        "tilescope show a.tscope metrics --group family": GPU,
+        "tilescope show a.tscope metrics --group step --format json": GPU,
+    },
     HELP: {
         "tilescope record -o t.tscope -- python train.py": PYTHON,
         "tilescope compile sweep.yaml --set compile=inductor": COMPILES,

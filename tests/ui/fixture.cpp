@@ -3,6 +3,7 @@
 #include "core/model/counter_track.h"
 #include "core/model/processes.h"
 #include "core/store/run_writer.h"
+#include "tests/ui/metrics_of.h"
 
 #include <algorithm>
 #include <functional>
@@ -453,6 +454,8 @@ void writeRun(store::RunWriter& writer, const LmFixture& fixture, StringTable& s
         writer.write(batch);
         if (fixture.hasCounters)
             writer.writeCounterTracks(countersOf(fixture, batch));
+        if (fixture.hasMetrics)
+            writer.writeCounterTracks(metricsOf(batch, strings));
         result.traceOverhead = double(meanLength(batch, strings, "step")) / double(medianStep(samples));
     } else {
         // Parameters do not grow with the batch.
@@ -496,7 +499,7 @@ void writeGpuFile(const std::filesystem::path& file)
             LmFixture fixture;
             fixture.backend = backend;
             fixture.batch = batch;
-            fixture.isTraced = fixture.hasCounters = batch == kTracedBatch;
+            fixture.isTraced = fixture.hasCounters = fixture.hasMetrics = batch == kTracedBatch;
             writeRun(writer, fixture, strings);
         }
     const std::string spec = specOf("naive", 65536, false); // its scores take 48 GiB a layer

@@ -19,6 +19,7 @@ struct LmFixture {
     int batch = 4;            ///< of the timed steps
     bool isTraced = true;     ///< else only its samples are written
     bool hasCounters = false; ///< of clocks, power, temperature, utilisation and traffic
+    bool hasMetrics = false;  ///< how busy the GPU is inside
 };
 
 /// The traced events of one run, in start order.

@@ -1,5 +1,6 @@
 #include "ui/timeline/hover_card.h"
 
+#include "core/query/timeline/work_beneath.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
@@ -9,6 +10,8 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <ranges>
+#include <vector>
 
 namespace tilescope::ui {
 
@@ -45,6 +48,25 @@ ItemWords wordsOfGap(const TimelineScene& scene, const SectionItem& item)
             second};
 }
 
+// The kernels beneath the sample at a time, with the parts of it that they take.
+void addWork(ItemWords& words, const TimelineSection& section, const Lane& lane, std::int64_t time)
+{
+    constexpr std::size_t kMostLines = 4;
+    const auto [from, to] = lane.values.stepAt(time, lane.valuesEnd);
+    words.second = QObject::tr("%1 to %2")
+                       .arg(timeText(section.toAxis(double(from))), timeText(section.toAxis(double(to))));
+    const std::vector<query::WorkBeneath> works =
+        query::workBeneath(*section.timeline, lane.device, from, to);
+    for (const query::WorkBeneath& work : works | std::views::take(kMostLines))
+        words.more << QObject::tr("%1  %2 of %3")
+                          .arg(QString::fromStdString(section.timeline->names[work.name].label),
+                               timeText(double(work.time)), timeText(double(to - from)));
+    if (works.size() > kMostLines)
+        words.more << QObject::tr("and %1 more").arg(works.size() - kMostLines);
+    if (works.empty())
+        words.more << QObject::tr("nothing ran");
+}
+
 } // namespace
 
 ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item)
@@ -71,12 +93,19 @@ std::optional<ItemWords> curveWordsAt(const TimelineScene& scene, QPoint point, 
     if (band == nullptr)
         return {};
     const Lane& lane = scene.laneOf(*band);
+    const TimelineSection& section = scene.sections[band->section];
     const double axis = scene.axisAt(point.x(), view.width());
-    const auto value = curveValueAt(lane, scene.sections[band->section].toTimeline(axis));
+    const double time = section.toTimeline(axis);
+    if (lane.holeAt(std::int64_t(time)))
+        return ItemWords{QString::fromStdString(lane.title), QObject::tr("no samples here")};
+    const auto value = curveValueAt(lane, time);
     if (!value)
         return {};
-    return ItemWords{QString::fromStdString(lane.title) + QStringLiteral("  ") + curveText(lane, *value),
-                     QObject::tr("at %1").arg(timeText(axis))};
+    ItemWords words{QString::fromStdString(lane.title) + QStringLiteral("  ") + curveText(lane, *value),
+                    QObject::tr("at %1").arg(timeText(axis))};
+    if (lane.isMetric())
+        addWork(words, section, lane, std::int64_t(time));
+    return words;
 }
 
 void paintHoverCard(QPainter& painter, const TimelineScene& scene, const SectionItem& item, QPoint cursor,
@@ -101,9 +130,14 @@ void paintCard(QPainter& painter, const ItemWords& words, QPoint cursor, const Q
     const int maximum = std::min(view.width() - 2 * pad, sizes().of(420));
     const QString firstShown = elidedText(words.first, bold, Qt::ElideMiddle, maximum);
     const QString secondShown = elidedText(words.second, body, Qt::ElideMiddle, maximum);
-    QRect card(0, 0,
-               std::max(bold.horizontalAdvance(firstShown), body.horizontalAdvance(secondShown)) + 2 * pad,
-               bold.height() + body.height() + 2 * pad - 4);
+    int width = std::max(bold.horizontalAdvance(firstShown), body.horizontalAdvance(secondShown));
+    QStringList moreShown;
+    for (const QString& line : words.more) {
+        moreShown << elidedText(line, body, Qt::ElideMiddle, maximum);
+        width = std::max(width, body.horizontalAdvance(moreShown.back()));
+    }
+    const int below = int(moreShown.size()) * body.height();
+    QRect card(0, 0, width + 2 * pad, bold.height() + body.height() + below + 2 * pad - 4);
     card.moveTopLeft(cursor + QPoint(sizes().of(14), sizes().of(18)));
     if (card.right() > view.width() - 4)
         card.moveRight(std::max(card.width(), cursor.x() - sizes().of(6)));
@@ -118,7 +152,10 @@ void paintCard(QPainter& painter, const ItemWords& words, QPoint cursor, const Q
     painter.drawText(card.adjusted(pad, pad - 2, -pad, 0), Qt::AlignTop | Qt::AlignLeft, firstShown);
     painter.setPen(p.dimText);
     painter.setFont(Theme::instance().body());
-    painter.drawText(card.adjusted(pad, 0, -pad, -pad + 2), Qt::AlignBottom | Qt::AlignLeft, secondShown);
+    painter.drawText(card.adjusted(pad, 0, -pad, -pad + 2 - below), Qt::AlignBottom | Qt::AlignLeft,
+                     secondShown);
+    painter.drawText(card.adjusted(pad, 0, -pad, -pad + 2), Qt::AlignBottom | Qt::AlignLeft,
+                     moreShown.join(QLatin1Char('\n')));
 }
 
 } // namespace tilescope::ui

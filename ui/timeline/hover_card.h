@@ -3,6 +3,7 @@
 #include "ui/timeline/timeline_scene.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <optional>
 
@@ -10,10 +11,11 @@ class QPainter;
 
 namespace tilescope::ui {
 
-/// Two lines about a box.
+/// Lines about a box.
 struct ItemWords {
-    QString first;  ///< name and duration
-    QString second; ///< its kind; for a gap, what the GPU waits for
+    QString first;         ///< name and duration
+    QString second;        ///< its kind; for a gap, what the GPU waits for
+    QStringList more = {}; ///< further lines: what ran while a metric was measured
 };
 ItemWords wordsOf(const TimelineScene& scene, const SectionItem& item);
 

@@ -1,5 +1,6 @@
 #include "ui/timeline/lane_curve.h"
 
+#include "core/model/metric.h"
 #include "core/query/runs/counter_table.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
@@ -30,7 +31,8 @@ std::int64_t curveEnd(const Lane& lane)
 std::optional<double> curveValueAt(const Lane& lane, double time)
 {
     const query::StepCurve* curve = curveOf(lane);
-    if (curve == nullptr || time < double(curve->time(0)) || time > double(curveEnd(lane)))
+    if (curve == nullptr || time < double(curve->time(0)) || time > double(curveEnd(lane)) ||
+        lane.holeAt(std::int64_t(time)))
         return {};
     return double(curve->at(std::int64_t(time)));
 }
@@ -44,9 +46,28 @@ QString curveText(const Lane& lane, double value)
     return space < 0 ? text : withUnit(text.left(space), text.mid(space + 1).toUtf8().constData());
 }
 
+namespace {
+
+QColor colourOfMetric(const Lane& lane, const Palette& p)
+{
+    if (lane.counter == kTensorActive)
+        return p.hue(query::Hue::Matmul);
+    if (lane.counter == kDramRead)
+        return p.activations;
+    if (lane.counter == kDramWrite)
+        return p.temporaries;
+    return lane.unit == "B/s" ? p.hue(query::Hue::Memset) : p.dimText;
+}
+
+} // namespace
+
 std::pair<QColor, QColor> curveColours(const Lane& lane)
 {
     const Palette& p = colours();
+    if (lane.isMetric()) {
+        const QColor edge = colourOfMetric(lane, p);
+        return {blend(edge, p.laneGround, 0.3), edge};
+    }
     const bool isLimit = lane.counter == kPowerCapCounter || lane.counter == kThermalSlowdownCounter ||
                          lane.counter == kHardwareSlowdownCounter;
     const QColor edge = lane.kind == Lane::Kind::Memory ? p.activations : isLimit ? p.warning : p.dimText;

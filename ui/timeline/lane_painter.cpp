@@ -146,4 +146,20 @@ void fillCurve(BoxTarget& target, const query::StepCurve& curve, std::int64_t un
     }
 }
 
+void hatchHoles(BoxTarget& target, const Lane& lane, double from, double perColumn, int columns, int top,
+                int bottom, QRgb lines, QRgb ground)
+{
+    for (const auto& [start, end] : lane.holes) {
+        const double left = std::floor((double(start) - from) / perColumn);
+        const double right = std::ceil((double(end) - from) / perColumn);
+        // A hole within a column is beside values of the same column.
+        if (double(end - start) < perColumn || right <= 0 || left >= columns)
+            continue;
+        const int first = int(std::max(left, 0.0));
+        const int last = int(std::min(right, double(columns)));
+        target.fill(first, last, top, bottom, ground);
+        target.hatch(first, last, top, bottom, lines, ground);
+    }
+}
+
 } // namespace tilescope::ui

@@ -101,5 +101,8 @@ struct MemoryRange {
 void fillCurve(BoxTarget& target, const query::StepCurve& curve, std::int64_t until, double from,
                double perColumn, int columns, const MemoryRange& range, int top, int bottom, QRgb area,
                QRgb edge);
+/// Hatches the times of a filled curve in which no value is known.
+void hatchHoles(BoxTarget& target, const query::Lane& lane, double from, double perColumn, int columns,
+                int top, int bottom, QRgb lines, QRgb ground);
 
 } // namespace tilescope::ui

@@ -1,5 +1,6 @@
 #include "ui/timeline/timeline_layout.h"
 
+#include "core/model/metric.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/lane_curve.h"
 
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace tilescope::ui {
@@ -305,19 +307,28 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 namespace {
 
+// Metrics are measured inside the GPU and are not among the counters that are shown and hidden together.
+bool isPlainCounter(const Lane& lane)
+{
+    return lane.kind == Lane::Kind::Counter && !lane.isMetric();
+}
+
 bool hasManyCounters(const query::Timeline& timeline)
 {
     constexpr std::ptrdiff_t kFewCounters = 4;
-    return std::ranges::count(timeline.lanes, Lane::Kind::Counter, &Lane::kind) > kFewCounters;
+    return std::ranges::count_if(timeline.lanes, isPlainCounter) > kFewCounters;
 }
 
 // Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,
-// stacks, which are deep, and counters if they are many.
+// stacks, which are deep, counters if they are many, and metrics but for the first ones.
 bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 {
     constexpr double kLeastShare = 0.01;
+    constexpr std::string_view kUnfoldedMetrics[] = {kSmActive, kTensorActive, kDramRead, kDramWrite};
     if (lane.events() == 0 || lane.kind == Lane::Kind::Frames)
         return true;
+    if (lane.isMetric())
+        return std::ranges::find(kUnfoldedMetrics, lane.counter) == std::end(kUnfoldedMetrics);
     if (lane.kind == Lane::Kind::Counter)
         return hasManyCounters(timeline);
     if (lane.kind != Lane::Kind::Thread)
@@ -334,7 +345,7 @@ std::vector<std::size_t> counterGroup(const TimelineSection& section)
     if (!hasManyCounters(*section.timeline))
         return counters;
     for (std::size_t v = 0; v < section.lanes.size(); ++v)
-        if (section.timeline->lanes[section.lanes[v].lane].kind == Lane::Kind::Counter)
+        if (isPlainCounter(section.timeline->lanes[section.lanes[v].lane]))
             counters.push_back(v);
     return counters;
 }
@@ -382,7 +393,7 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline, boo
         const Lane& lane = timeline->lanes[i];
         section.lanes.push_back({.lane = i,
                                  .folded = isFoldedAtFirst(*timeline, lane),
-                                 .hidden = hidesCounters && lane.kind == Lane::Kind::Counter});
+                                 .hidden = hidesCounters && isPlainCounter(lane)});
     }
     section.timeline = std::move(timeline);
     return section;

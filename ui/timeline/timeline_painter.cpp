@@ -270,6 +270,8 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
         const auto [area, edge] = curveColours(lane);
         fillCurve(target, *curve, curveEnd(lane), from, perColumn, columns, rangeFor(scene, lane),
                   device(top), device(top + band.height), area.rgb(), edge.rgb());
+        hatchHoles(target, lane, from, perColumn, columns, device(top), device(top + band.height),
+                   colours().strongLine.rgb(), colours_->laneGround());
     }
     const int gap = band.rowHeight > 8 ? 1 : 0;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {

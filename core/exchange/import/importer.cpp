@@ -141,6 +141,10 @@ std::string nameOf(std::span<const SourceFile> files)
 /// Working files add their processes in order, and those of one host have one clock: any of them will do.
 void addCounters(TraceBuilder& builder, const HostCounters& counters)
 {
+    for (const EnvironmentEntry& fact : counters.facts)
+        builder.addEnvironment(fact);
+    for (const auto& [kind, count] : counters.losses)
+        builder.addLoss(kind, count);
     for (const CounterTrack& read : counters.tracks) {
         CounterTrack track = read;
         if (read.device) {

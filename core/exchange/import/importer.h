@@ -63,11 +63,13 @@ bool isReadableFile(std::string_view head, const std::filesystem::path& file);
 /// \throws Error (Usage)  something named does not exist, or a folder has no such file
 std::vector<std::filesystem::path> importableFiles(std::span<const std::filesystem::path> named);
 
-/// Counters that were read on this host while the programs of working files ran.
+/// Counters and metrics that were read on this host while the programs of working files ran.
 struct HostCounters {
     std::vector<CounterTrack> tracks = {}; ///< by the steady clock; devices by CUDA's number
     std::int64_t pid = 0;                  ///< of the process that the host's counters are of
     std::vector<std::string> uuids = {};   ///< of the devices, by their number; empty: unknown
+    std::vector<EnvironmentEntry> facts = {};
+    std::vector<std::pair<RecordLoss, std::int64_t>> losses = {}; ///< of these counters, and how many
 };
 
 /// Reads files and appends them to a recording as one run: the traces of several ranks, or a trace and the

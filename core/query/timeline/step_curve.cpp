@@ -104,6 +104,12 @@ std::int64_t StepCurve::at(std::int64_t time) const
     return value(after == 0 ? 0 : after - 1);
 }
 
+std::pair<std::int64_t, std::int64_t> StepCurve::stepAt(std::int64_t time, std::int64_t end) const
+{
+    const std::size_t after = std::max<std::size_t>(firstAfter(time), 1);
+    return {this->time(after - 1), after < size_ ? this->time(after) : end};
+}
+
 std::pair<std::int64_t, std::int64_t> StepCurve::extremes(std::int64_t from, std::int64_t to) const
 {
     const std::size_t first = firstAfter(from);

@@ -38,6 +38,11 @@ public:
     /// \pre  not empty
     std::int64_t at(std::int64_t time) const;
 
+    /// From when until when the value at `time` holds.
+    /// \param end  of the last value
+    /// \pre  not empty
+    std::pair<std::int64_t, std::int64_t> stepAt(std::int64_t time, std::int64_t end) const;
+
     /// Minimum and maximum within [from, to], including the value at `from`.
     /// \pre  not empty
     std::pair<std::int64_t, std::int64_t> extremes(std::int64_t from, std::int64_t to) const;

@@ -1,5 +1,7 @@
 #include "core/query/timeline/timeline.h"
 
+#include "core/model/metric.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -11,6 +13,20 @@ std::size_t Lane::events() const
     for (const Track& row : rows)
         total += row.size();
     return total;
+}
+
+bool Lane::isMetric() const
+{
+    return kind == Kind::Counter && tilescope::isMetric(counter);
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> Lane::holeAt(std::int64_t time) const
+{
+    const auto after =
+        std::ranges::upper_bound(holes, time, {}, &std::pair<std::int64_t, std::int64_t>::first);
+    if (after == holes.begin() || time >= (after - 1)->second)
+        return {};
+    return *(after - 1);
 }
 
 std::pair<std::int64_t, std::int64_t> Timeline::interesting() const

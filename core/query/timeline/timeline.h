@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tilescope::query {
@@ -41,8 +42,14 @@ struct Lane {
     StepCurve values;           ///< Counter: thousandths of its unit
     std::int64_t valuesEnd = 0; ///< until when the last value holds
     std::string counter, unit;  ///< Counter: SM clock, Hz
+    /// Counter: where no value is known between two that are, by time: from, to.
+    std::vector<std::pair<std::int64_t, std::int64_t>> holes = {};
 
     std::size_t events() const;
+    /// Whether the counter is a metric: measured inside the GPU (core/model/metric.h).
+    bool isMetric() const;
+    /// The hole of the curve around `time`, or none.
+    std::optional<std::pair<std::int64_t, std::int64_t>> holeAt(std::int64_t time) const;
 };
 
 /// A traced step. On the host it may be long over when the device begins it (analysis::stepWalls).

@@ -2,6 +2,8 @@
 
 #include "core/analysis/time/step_walls.h"
 #include "core/model/computed_steps.h"
+#include "core/model/metric.h"
+#include "core/query/timeline/counter_curves.h"
 #include "core/query/timeline/gap_reasons.h"
 #include "core/query/timeline/row_filling.h"
 #include "core/query/timeline/timeline.h"
@@ -586,29 +588,39 @@ void TimelineBuilder::State::buildMemoryLanes()
     }
 }
 
-// Counters of devices come first, then those of the host. What lies before the first event is not shown.
+// Metrics of devices come first, then counters, then those of the host. What lies before the first event is not shown.
 void TimelineBuilder::State::buildCounterLanes()
 {
-    std::ranges::stable_sort(counters, {}, [](const CounterTrack& track) {
-        return track.device ? std::int32_t{track.device.value} : std::numeric_limits<std::int32_t>::max();
+    std::vector<CounterCurve> counted = curvesOf(counters);
+    std::ranges::stable_sort(counted, {}, [](const CounterCurve& curve) {
+        const CounterTrack& track = *curve.about;
+        return std::pair(track.device ? std::int32_t{track.device.value}
+                                      : std::numeric_limits<std::int32_t>::max(),
+                         !isMetric(track.name));
     });
-    for (const CounterTrack& track : counters) {
-        if (at(track.end) < 0)
+    for (const CounterCurve& curve : counted) {
+        if (at(curve.end) < 0)
             continue;
+        const CounterTrack& track = *curve.about;
         Lane lane;
         lane.kind = Lane::Kind::Counter;
         lane.device = track.device;
         lane.process = track.process ? track.process : parties.of(track.device);
         lane.title = processTitle(lane.process) + track.name;
         lane.detail = track.device ? "GPU " + std::to_string(track.device.value) : "host";
+        if (isMetric(track.name))
+            lane.detail += ", mean " + meanText(curve);
         lane.counter = track.name;
         lane.unit = track.unit;
-        lane.valuesEnd = at(track.end);
+        lane.valuesEnd = at(curve.end);
         std::vector<std::int64_t> times, values;
-        for (const CounterPoint& point : track.points) {
-            times.push_back(at(point.time));
-            values.push_back(point.value);
-        }
+        for (const CounterTrack* const part : curve.parts)
+            for (const CounterPoint& point : part->points) {
+                times.push_back(at(point.time));
+                values.push_back(point.value);
+            }
+        for (const auto& [from, to] : curve.holes)
+            lane.holes.emplace_back(at(from), at(to));
         lane.values = StepCurve::ofChanges(times, values);
         timeline.lanes.push_back(std::move(lane));
     }

@@ -407,6 +407,45 @@ TEST_F(Record, ReadsCountersOfTheProgramAndOfTheGpuThatItUses)
     EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--counter-interval", "fast"}).code, 2);
 }
 
+TEST_F(Record, SamplesMetricsWithTheCuptiOfTheProgram)
+{
+    const std::map<std::string, std::string> driver{{"LD_LIBRARY_PATH", FAKE_DRIVER_FOLDER}};
+    const ProgramResult result = record({RECORDED_PROGRAM, "many"}, driver,
+                                        {"--metrics=sm_active,dram_read", "--metrics-interval", "1 ms"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "three steps\n");
+    EXPECT_THAT(result.err, HasSubstr("2 metrics of GPU 0 every 1.00 ms: "));
+    EXPECT_EQ(environment()["metrics.dram_peak"], "4000000000000");
+    const std::string sql =
+        "select name, unit, device, sum(samples) > 100 as many, min(mean), max(mean) from counter_tracks "
+        "where name in ('SM active', 'DRAM read') group by name order by name";
+    const ProgramResult rows = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
+    EXPECT_THAT(rows.out, HasSubstr("DRAM read,%,0,1,20")) << rows.err << result.err;
+    EXPECT_THAT(rows.out, HasSubstr("SM active,%,0,1,60.01"));
+    const json metrics = show({"metrics"});
+    ASSERT_FALSE(metrics.empty());
+    EXPECT_EQ(metrics[0].at("metric"), "sm_active");
+    EXPECT_TRUE(metrics[0].at("mean").is_null()) << "the kernels are shorter than the samples";
+    EXPECT_EQ(metrics[0].at("interval_ns"), 1'000'000);
+}
+
+TEST_F(Record, RecordsEverythingElseWhereMetricsCannotBeSampled)
+{
+    const ProgramResult noDriver = record({RECORDED_PROGRAM}, {}, {"--metrics"});
+    EXPECT_EQ(noDriver.code, 0);
+    EXPECT_THAT(noDriver.err, HasSubstr("no metrics were sampled: "));
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+    EXPECT_TRUE(show({"metrics"}).empty());
+    const ProgramResult refused =
+        record({RECORDED_PROGRAM, "many"},
+               {{"LD_LIBRARY_PATH", FAKE_DRIVER_FOLDER}, {"FAKE_SAMPLING", "privileges"}}, {"--metrics"});
+    EXPECT_EQ(refused.code, 0);
+    EXPECT_THAT(refused.err, HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+    EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--metrics=sm_actve"}).code, 2);
+    EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--metrics", "--metrics-interval", "1us"}).code, 2);
+    EXPECT_EQ(record({RECORDED_PROGRAM}, {}, {"--metrics-interval", "1ms"}).code, 2) << "without --metrics";
+}
+
 TEST_F(Record, RecordsForkedChildrenFromTheirFirstRangeOn)
 {
     EXPECT_EQ(record({RECORDED_PROGRAM, "fork"}).code, 0);

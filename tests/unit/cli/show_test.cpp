@@ -410,4 +410,11 @@ TEST_F(Show, HelpHasAnExampleForEachSection)
         EXPECT_THAT(help, HasSubstr(std::string("tilescope show a.tscope ") + section)) << section;
 }
 
+TEST_F(Show, MetricsOfARunWithoutThemAreNone)
+{
+    EXPECT_EQ(run({"metrics", "--run", "1"}), "no metrics: record with --metrics\n");
+    EXPECT_TRUE(valid({"metrics", "--run", "1"}, "metrics").empty());
+    EXPECT_THAT(errorOf({file(), "metrics", "--group", "op"}), HasSubstr("allowed here: kernel, family, step"));
+}
+
 } // namespace tilescope::cli

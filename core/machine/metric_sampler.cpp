@@ -1,0 +1,301 @@
+#include "core/machine/metric_sampler.h"
+
+#include "core/base/current_error.h"
+#include "core/base/error.h"
+#include "core/base/plural.h"
+#include "core/base/quantity.h"
+#include "core/machine/cupti_sampling.h"
+#include "core/machine/metric_choice.h"
+#include "core/machine/metric_log.h"
+#include "core/machine/nvml_device.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tilescope::machine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLook = std::chrono::milliseconds(20);  // until the program has loaded CUPTI
+constexpr auto kEmpty = std::chrono::milliseconds(50); // between readings of the hardware's buffer
+
+/// Measured with the metrics: a constant.
+constexpr const char* kPeak = "dram__bytes_read.sum.peak_sustained_elapsed.per_second";
+
+/// Whether a program uses a device, as far as NVML tells.
+bool isUsed(int device)
+{
+    const Nvml* nvml = Nvml::instance();
+    const Nvml::Device handle = nvml ? deviceOf(*nvml, device) : nullptr;
+    return !handle || !nvml->computeProcesses(handle).empty();
+}
+
+std::string joined(const std::vector<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+std::string intervalText(Nanoseconds interval)
+{
+    return quantity::withUnit(static_cast<double>(interval.count()), quantity::Unit::Nanoseconds);
+}
+
+/// What CUPTI's clock, which may be set like the host's wall clock, lacks to that of the recording.
+class ClockOffset {
+public:
+    /// \return  the offset, in ns
+    std::int64_t measure(const SamplingLibrary& library)
+    {
+        constexpr int kTries = 5; // this thread may be interrupted
+        std::int64_t best = std::numeric_limits<std::int64_t>::max();
+        std::int64_t measured = 0;
+        for (int i = 0; i < kTries; ++i) {
+            const std::int64_t before = nanosecondsOf(TraceClock::now());
+            const std::int64_t theirs = library.now();
+            const std::int64_t length = nanosecondsOf(TraceClock::now()) - before;
+            if (theirs == 0 || length >= best)
+                continue;
+            best = length;
+            measured = before + length / 2 - theirs;
+        }
+        if (!isKnown_ || std::abs(measured - offset_) > best)
+            offset_ = measured;
+        isKnown_ = true;
+        return offset_;
+    }
+
+private:
+    std::int64_t offset_ = 0;
+    bool isKnown_ = false;
+};
+
+/// Signals are for the thread that passes them on to the program.
+class SignalsBlocked {
+public:
+    SignalsBlocked()
+    {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+} // namespace
+
+/// What the thread does, step by step.
+class MetricSampler::Work {
+public:
+    explicit Work(MetricRequest request) : request_(std::move(request)) {}
+
+    /// Begins as far as possible; call it again after the returned time. None: there is nothing to do any more.
+    std::optional<Clock::duration> advance()
+    {
+        try {
+            if (!driver_) {
+                driver_.emplace(request_.driver);
+                sources_.resize(static_cast<std::size_t>(driver_->devices()));
+                for (int i = 0; i < driver_->devices(); ++i)
+                    result_.uuids.push_back(driver_->uuid(i));
+            }
+            if (!library_) {
+                const std::filesystem::path cupti = request_.cupti();
+                if (cupti.empty())
+                    return kLook;
+                library_.emplace(cupti);
+            }
+            for (std::size_t device = 0; device < sources_.size(); ++device)
+                follow(static_cast<int>(device));
+            return kEmpty;
+        } catch (const Error& error) {
+            result_.whyNot = error.sentence();
+        } catch (...) {
+            result_.whyNot = currentError().sentence();
+        }
+        return {};
+    }
+
+    SampledMetrics finish()
+    {
+        std::vector<std::string> sampled;
+        for (std::size_t device = 0; device < sources_.size(); ++device) {
+            Source& source = sources_[device];
+            if (source.sampling)
+                try {
+                    source.sampling->stop();
+                    read(source);
+                } catch (const Error& error) {
+                    addReason(error.sentence());
+                }
+            source.sampling.reset();
+            if (!source.log)
+                continue;
+            result_.samples += source.log->samples();
+            result_.dropped += source.log->dropped();
+            result_.lost += source.log->lost();
+            sampled.push_back("GPU " + std::to_string(device));
+            std::ranges::move(source.log->take(), std::back_inserter(result_.tracks));
+        }
+        if (library_ && sampled.empty() && result_.whyNot.empty())
+            addReason("no program used a GPU");
+        if (!library_ && result_.whyNot.empty())
+            addReason("no program loaded CUPTI, as each does that uses a GPU and is recorded");
+        if (!sampled.empty())
+            result_.summary = counted(static_cast<std::int64_t>(names_.size()), "metric") + " of " +
+                              joined(sampled) + " every " + intervalText(request_.interval) + ": " +
+                              counted(result_.samples, "sample");
+        if (hasOnePeak_)
+            result_.dramPeak = peak_;
+        return std::move(result_);
+    }
+
+private:
+    struct Source {
+        std::unique_ptr<DeviceSampling> sampling;
+        std::optional<MetricLog> log;
+        bool isRefused = false;
+        bool hasPeak = false;
+        double peak = 0;
+    };
+
+    void follow(int device)
+    {
+        Source& source = sources_[static_cast<std::size_t>(device)];
+        if (source.isRefused)
+            return;
+        try {
+            if (source.sampling)
+                read(source);
+            else if (sources_.size() == 1 || isUsed(device))
+                start(device, source);
+        } catch (const Error& error) {
+            addReason(error.sentence());
+            source.isRefused = true;
+            source.sampling.reset();
+        }
+    }
+
+    void start(int device, Source& source)
+    {
+        const PassesOf passes = [&](std::span<const std::string> metrics) {
+            return library_->passes(device, metrics);
+        };
+        const MetricChoice choice = chooseMetrics(request_.metrics, passes);
+        if (!choice.unavailable.empty())
+            addReason("GPU " + std::to_string(device) + " does not have " + joined(choice.unavailable));
+        if (!choice.left.empty() && !request_.metrics.empty())
+            addReason("GPU " + std::to_string(device) +
+                      " cannot measure at the same time: " + joined(choice.left));
+        if (choice.metrics.empty()) {
+            source.isRefused = true;
+            return;
+        }
+        std::vector<std::string> cupti;
+        names_.clear();
+        for (const ChosenMetric& metric : choice.metrics) {
+            cupti.push_back(metric.cupti);
+            names_.push_back(metric.name);
+        }
+        cupti.emplace_back(kPeak);
+        source.hasPeak = passes(cupti) == 1;
+        if (!source.hasPeak)
+            cupti.pop_back();
+        source.log.emplace(choice.metrics, DeviceIndex{static_cast<std::int16_t>(device)}, request_.interval);
+        source.sampling = library_->start(device, cupti, source.hasPeak ? 1 : 0, request_.interval);
+    }
+
+    void read(Source& source)
+    {
+        const std::int64_t offset = clock_.measure(*library_);
+        source.sampling->read([&](std::int64_t start, std::int64_t end, std::span<const double> values) {
+            if (source.hasPeak) {
+                notePeak(values.back());
+                values = values.first(values.size() - 1);
+            }
+            source.log->add(timestampAt(start + offset), timestampAt(end + offset), values);
+        });
+    }
+
+    void notePeak(double peak)
+    {
+        constexpr double kSame = 0.01;
+        constexpr double kMost = 1e15; // bytes per second
+        if (!(peak > 0) || peak > kMost)
+            return;
+        if (peak_ == 0)
+            peak_ = peak;
+        hasOnePeak_ = hasOnePeak_ && std::abs(peak - peak_) <= kSame * peak_;
+    }
+
+    void addReason(const std::string& reason)
+    {
+        result_.whyNot += (result_.whyNot.empty() ? "" : "; ") + reason;
+    }
+
+    MetricRequest request_;
+    std::optional<CudaDriver> driver_;
+    std::optional<SamplingLibrary> library_;
+    std::vector<Source> sources_; ///< by device
+    std::vector<std::string> names_;
+    ClockOffset clock_;
+    double peak_ = 0;
+    bool hasOnePeak_ = true; ///< devices with another peak would need one each
+    SampledMetrics result_;
+};
+
+MetricSampler::MetricSampler(MetricRequest request) : work_(std::make_unique<Work>(std::move(request)))
+{
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] {
+        for (std::optional<Clock::duration> pause = work_->advance(); pause; pause = work_->advance()) {
+            MutexLock lock(mutex_);
+            if (changed_.waitFor(lock, *pause, [this]() REQUIRES(mutex_) { return ended_; }))
+                return;
+        }
+    });
+    pthread_setname_np(thread_.native_handle(), "tilescope-pm");
+}
+
+MetricSampler::~MetricSampler()
+{
+    end();
+}
+
+void MetricSampler::end()
+{
+    if (!thread_.joinable())
+        return;
+    {
+        const MutexLock lock(mutex_);
+        ended_ = true;
+    }
+    changed_.notifyAll();
+    thread_.join();
+}
+
+SampledMetrics MetricSampler::stop()
+{
+    end();
+    return work_->finish();
+}
+
+} // namespace tilescope::machine
