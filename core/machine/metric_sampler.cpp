@@ -219,8 +219,8 @@ private:
         source.hasPeak = passes(cupti) == 1;
         if (!source.hasPeak)
             cupti.pop_back();
-        source.log.emplace(choice.metrics, DeviceIndex{static_cast<std::int16_t>(device)}, request_.interval);
         source.sampling = library_->start(device, cupti, source.hasPeak ? 1 : 0, request_.interval);
+        source.log.emplace(choice.metrics, DeviceIndex{static_cast<std::int16_t>(device)}, request_.interval);
     }
 
     void read(Source& source)

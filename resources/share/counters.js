@@ -48,6 +48,13 @@ function drawCounter(context, curve, most, left, plot, top) {
     context.fill();
     context.restore();
   }
+  // Between samples that are missing no value is known.
+  for (const [start, end] of curve.holes || []) {
+    const first = Math.max(left, at(start)), last = Math.min(left + plot, at(end));
+    if (last - first < 1) continue;
+    context.fillStyle = palette["lane-ground"];
+    context.fillRect(first, top, last - first, COUNTER_STRIP - 4);
+  }
   context.fillStyle = palette.text;
   context.fillText(elided(context, curve.title, left - 10), 8, top + 9);
   context.fillStyle = palette["dim-text"];
@@ -74,5 +81,6 @@ function counterAt(x, y) {
   const time = app.view.from + (x - left) / plot * (app.view.to - app.view.from);
   const index = upperBound(curve.times, time, 0, curve.size) - 1;
   if (index < 0 || time > curve.end) return "";
+  if ((curve.holes || []).some(([start, end]) => time >= start && time < end)) return `${namesOf(curve)}: no samples here`;
   return `${namesOf(curve)}, ${timeText(time)}: ${counterText(curve.values[0][index], curve.unit)}`;
 }

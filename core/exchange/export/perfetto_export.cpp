@@ -498,20 +498,25 @@ private:
 
     void addReadings()
     {
+        std::map<std::pair<std::size_t, std::string>, std::uint64_t> uuids;
         for (const CounterTrack& track : reader_.counterTracks(run_.run)) {
             const std::size_t process =
                 track.device ? parties_.processOf(track.device) : parties_.processOf(track.process);
-            const std::uint64_t uuid = nextUuid_++;
             const std::string name =
                 (track.device ? fmt::format("GPU {} ", track.device.value) : "") + track.name;
-            writer_.packet([&](pbf_writer& fields) {
-                pbf_writer descriptor(fields, packet::kTrackDescriptor);
-                descriptor.add_uint64(track_descriptor::kUuid, uuid);
-                descriptor.add_uint64(track_descriptor::kParent, processTracks_[process]);
-                descriptor.add_string(track_descriptor::kName, name);
-                pbf_writer(descriptor, track_descriptor::kCounter)
-                    .add_string(track_descriptor::kCounterUnitName, track.unit);
-            });
+            // Parts with holes between them are one track.
+            const auto [known, isNew] = uuids.try_emplace({process, name}, nextUuid_);
+            nextUuid_ += isNew ? 1 : 0;
+            const std::uint64_t uuid = known->second;
+            if (isNew)
+                writer_.packet([&](pbf_writer& fields) {
+                    pbf_writer descriptor(fields, packet::kTrackDescriptor);
+                    descriptor.add_uint64(track_descriptor::kUuid, uuid);
+                    descriptor.add_uint64(track_descriptor::kParent, processTracks_[process]);
+                    descriptor.add_string(track_descriptor::kName, name);
+                    pbf_writer(descriptor, track_descriptor::kCounter)
+                        .add_string(track_descriptor::kCounterUnitName, track.unit);
+                });
             for (const CounterPoint& point : track.points)
                 writer_.packet([&](pbf_writer& fields) {
                     fields.add_uint64(packet::kTimestamp, at(point.time));

@@ -128,6 +128,8 @@ json timelineJson(const query::Timeline& timeline, const PackedTimeline& packed,
             made["counter"] = textOf(lane.counter);
             made["unit"] = textOf(lane.unit);
             made["end"] = lane.valuesEnd;
+            if (!lane.holes.empty())
+                made["holes"] = lane.holes;
         }
     }
     json steps = json::array();
