@@ -9,6 +9,7 @@
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/runs/work_context.h"
 #include "core/query/tables/distinct_names.h"
+#include "core/query/tables/kernel_metrics.h"
 #include "core/query/tables/kernel_sums.h"
 #include "core/query/tables/work_tables.h"
 
@@ -277,7 +278,7 @@ private:
             if (counter.metric == kTensorMetric)
                 tensor_[counter.path] = counter.value;
         if (tensor_.empty())
-            table_.whyNoTensor = "not measured: run with --counters tensor_active";
+            table_.whyNoTensor = "not measured: run with --counters tensor_active, or record with --metrics";
     }
 
     std::optional<double> tensorOf(const Group& group) const
@@ -365,7 +366,10 @@ double KernelRow::instancesPerStep() const
 KernelsTable kernels(const store::RunReader& reader, const KernelQuery& query,
                      const std::function<bool()>& cancelled)
 {
-    return Reading(reader, query, cancelled).read();
+    KernelsTable table = Reading(reader, query, cancelled).read();
+    if (query.work && query.metrics)
+        addMetrics(reader, query, table, cancelled);
+    return table;
 }
 
 } // namespace tilescope::query

@@ -36,7 +36,7 @@ struct KernelRow {
     std::optional<analysis::RooflinePoint> measured = {}; ///< under the ceilings of the table
     std::optional<analysis::RooflinePoint> sheet = {};
     std::optional<double> tensorActive =
-        {}; ///< measured share of the time with active tensor cores, per cent
+        {};                               ///< measured share of the time with active tensor cores, per cent
 
     Nanoseconds average() const { return total / instances; }
     double mean() const { return static_cast<double>(total.count()) / static_cast<double>(instances); }
@@ -53,7 +53,8 @@ struct KernelQuery {
     PartyQuery parties = {};               ///< only these processes and devices; empty: all
     std::optional<TimeSpan> span = {};     ///< as in KernelSelection; work is not counted then
     bool countSteps = false;
-    bool work = false; ///< work, rates, hardware counters and ceilings
+    bool work = false;   ///< work, rates, hardware counters and ceilings
+    bool metrics = true; ///< with work: by samples (MetricsTable) what no hardware counter says
 };
 
 struct KernelsTable {
@@ -78,7 +79,8 @@ struct KernelsTable {
 ///
 /// Work comes from the shapes of the ops that launched the kernels or, for groups of places and families,
 /// from the spec. The hardware counter `tensor_active` is recorded per range. A kernel has the value of its
-/// ranges if other kernels took at most a twentieth of their time, or if none of them used tensor cores.
+/// ranges if other kernels took at most a twentieth of their time, or if none of them used tensor cores. Where it was not
+/// counted, kernels by name and families have the mean of the samples of metrics().
 /// \param cancelled  checked regularly; true returns an empty table
 /// \throws Error  no such run; the pattern is invalid
 /// O(kernel names x paths) from the stored totals, O(events) if sumKernels() reads events. Work takes memory

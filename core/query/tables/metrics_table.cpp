@@ -266,7 +266,8 @@ private:
                      .grouping = query_.group == MetricsGroup::Kernel ? Grouping::Name : Grouping::Family,
                      .step = query_.step,
                      .parties = query_.parties,
-                     .work = true},
+                     .work = true,
+                     .metrics = false},
                     cancelled_);
         for (const KernelRow& row : work.rows)
             if (const auto group = groups_.find(row.key); group != groups_.end() && row.work &&

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/model/metric.h"
+#include "core/query/tables/kernel_tables.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
@@ -69,6 +70,7 @@ protected:
         };
         add(kDramRead, 50, 10);
         add(kSmActive, 90, 20);
+        add(kTensorActive, 70, 0);
         return all;
     }
 
@@ -86,9 +88,10 @@ protected:
 TEST_F(MetricsOf, AKernelAreTheSamplesInsideIt)
 {
     const MetricsTable table = read(MetricsGroup::Kernel);
-    ASSERT_EQ(table.metrics.size(), 2U);
+    ASSERT_EQ(table.metrics.size(), 3U);
     EXPECT_EQ(table.metrics[0].key, "sm_active") << "in the order of the list of metrics";
-    EXPECT_EQ(table.metrics[1].key, "dram_read");
+    EXPECT_EQ(table.metrics[1].key, "tensor_active");
+    EXPECT_EQ(table.metrics[2].key, "dram_read");
     EXPECT_EQ(table.interval.count(), kLength);
     ASSERT_EQ(table.rows.size(), 2U);
     const MetricsRow& product = table.rows[0];
@@ -101,7 +104,7 @@ TEST_F(MetricsOf, AKernelAreTheSamplesInsideIt)
     EXPECT_DOUBLE_EQ(product.values[0].mean.value(), 90);
     EXPECT_EQ(product.values[0].ci95, (analysis::ConfidenceInterval{90, 90}));
     EXPECT_FALSE(product.values[0].bytes) << "not a rate of bytes";
-    EXPECT_DOUBLE_EQ(product.values[1].bytes.value(), 0.5 * 4e12 * 2e-3);
+    EXPECT_DOUBLE_EQ(product.values[2].bytes.value(), 0.5 * 4e12 * 2e-3);
     EXPECT_NEAR(product.covered, 0.9, 1e-9);
     EXPECT_FALSE(product.opBytes) << "no op is recorded";
 }
@@ -114,7 +117,7 @@ TEST_F(MetricsOf, ShortKernelsAreThoseOfTheirSeriesAndNullBelowTen)
     EXPECT_EQ(memset.values[0].n, 9);
     EXPECT_FALSE(memset.values[0].mean);
     EXPECT_FALSE(memset.values[0].ci95);
-    EXPECT_FALSE(memset.values[1].bytes);
+    EXPECT_FALSE(memset.values[2].bytes);
 }
 
 TEST_F(MetricsOf, AFamilyAreThoseOfItsKernels)
@@ -138,6 +141,17 @@ TEST_F(MetricsOf, AStepIncludesTheTimeInWhichNothingRuns)
     EXPECT_EQ(step.values[0].n, 38);
     EXPECT_NEAR(step.values[0].mean.value(), (19 * 90 + 10 * 20) / 38.0, 1e-9);
     EXPECT_FALSE(read(MetricsGroup::Step, 5).rows.size() > 0);
+}
+
+TEST_F(MetricsOf, TellTheUseOfTensorCoresInTablesOfKernels)
+{
+    const KernelsTable table = kernels(store::RunReader(file_), {.work = true});
+    ASSERT_EQ(table.rows.size(), 2U);
+    EXPECT_DOUBLE_EQ(table.rows[0].tensorActive.value(), 70);
+    EXPECT_FALSE(table.rows[1].tensorActive) << "too few samples";
+    EXPECT_EQ(table.whyNoTensor, "");
+    EXPECT_FALSE(kernels(store::RunReader(file_), {.range = "step/forward", .work = true}).rows[0].tensorActive)
+        << "samples are of no place";
 }
 
 TEST_F(MetricsOf, AStepLimitsKernels)
