@@ -52,7 +52,13 @@ ItemWords wordsOfGap(const TimelineScene& scene, const SectionItem& item)
 void addWork(ItemWords& words, const TimelineSection& section, const Lane& lane, std::int64_t time)
 {
     constexpr std::size_t kMostLines = 4;
-    const auto [from, to] = lane.values.stepAt(time, lane.valuesEnd);
+    auto [from, to] = lane.values.stepAt(time, lane.valuesEnd);
+    for (const auto& [holeStart, holeEnd] : lane.holes) {
+        if (holeEnd <= time)
+            from = std::max(from, holeEnd);
+        else
+            to = std::min(to, holeStart);
+    }
     words.second = QObject::tr("%1 to %2")
                        .arg(timeText(section.toAxis(double(from))), timeText(section.toAxis(double(to))));
     const std::vector<query::WorkBeneath> works =
