@@ -8,9 +8,10 @@ namespace tilescope::cli {
 
 void InsideOptions::addTo(Arguments& arguments)
 {
-    arguments.attached("--inside", "KERNELS", isOn, kernels,
-                       "sample what the warps of the GPU wait for, by line and instruction, for `tilescope show "
-                       "FILE inside`; =KERNELS: only of kernels whose name matches, such as =flash*");
+    arguments.attached(
+        "--inside", "KERNELS", isOn, kernels,
+        "sample what the warps of the GPU wait for, by line and instruction, for `tilescope show "
+        "FILE inside`; =KERNELS: only of kernels whose name matches, such as =flash*");
     arguments.flag("--no-cubins", noCubins,
                    "with --inside: do not keep the machine code of sampled kernels (16 MiB at most)");
     arguments.flag("--sources", sources,
@@ -26,7 +27,8 @@ void InsideOptions::prepare(RecordedProgram& program, bool yields) const
     if (!isOn)
         return;
     if (yields)
-        throw Error{.what = "--inside keeps CUPTI for itself, so that it cannot leave the GPU to torch.profiler",
+        throw Error{.what =
+                        "--inside keeps CUPTI for itself, so that it cannot leave the GPU to torch.profiler",
                     .where = "tilescope record",
                     .remedy = "give --inside or --yield-to-torch"};
     program.setOption("inside", kernels);

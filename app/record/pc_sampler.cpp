@@ -22,9 +22,9 @@ constexpr std::size_t kMostReasons = 256;
 /// its thread, which wakes every 100 ms, cannot empty the hardware's buffer in time.
 constexpr std::uint32_t kPeriodOfSamples = 15;
 constexpr std::size_t kScratchBytes = std::size_t{16} << 20;
-constexpr int kMostFailures = 5;          ///< in a row
-constexpr int kCallbackWait = 200;        ///< ms
-constexpr int kLongWait = 2000;           ///< ms
+constexpr int kMostFailures = 5;            ///< in a row
+constexpr int kCallbackWait = 200;          ///< ms
+constexpr int kLongWait = 2000;             ///< ms
 constexpr std::size_t kMostCode = 16 << 20; ///< bytes of one module: what a recording keeps at all
 constexpr std::size_t kMostLoadedCode = std::size_t{256} << 20;
 
@@ -247,7 +247,8 @@ CUptiResult PcSampler::configure(Context& context)
     context.configured->data.totalNumPcs = 0;
     std::array<CUpti_PCSamplingConfigurationInfo, 4> settings{};
     settings[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
-    settings[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+    settings[0].attributeData.collectionModeData.collectionMode =
+        CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
     settings[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
     settings[1].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBytes;
     settings[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
@@ -303,8 +304,9 @@ void PcSampler::refuse(Context& context, CUptiResult result, const char* what)
         noteTrouble("kernels were not sampled: the driver lets only administrators profile; set "
                     "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or run as root");
     else if (result == CUPTI_ERROR_NOT_SUPPORTED)
-        noteTrouble("kernels were not sampled: this GPU cannot sample program counters (compute capability 7.0 or "
-                    "newer can, outside of MIG and virtual GPUs)");
+        noteTrouble(
+            "kernels were not sampled: this GPU cannot sample program counters (compute capability 7.0 or "
+            "newer can, outside of MIG and virtual GPUs)");
     else
         noteTrouble(std::string("samples of kernels are missing: CUPTI refused to ") + what + " (" + text +
                     "); another profiler, such as ncu or one that reads metrics, may be using the device");

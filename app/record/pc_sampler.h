@@ -88,7 +88,7 @@ private:
         std::int32_t device = 0;
         bool isOn = false;
         bool isRefused = false;
-        int failures = 0;        ///< readings in a row
+        int failures = 0;                   ///< readings in a row
         std::unique_ptr<Buffer> read;       ///< that cuptiPCSamplingGetData() fills
         std::unique_ptr<Buffer> configured; ///< that CUPTI fills when sampling ends
     };
@@ -130,15 +130,17 @@ private:
     std::vector<std::unique_ptr<Context>> contexts_ GUARDED_BY(cuptiMutex_);
     std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_); ///< by CUPTI's index
 
-    mutable Mutex mutex_; // never held during calls of CUPTI
+    mutable Mutex mutex_;                            // never held during calls of CUPTI
     std::vector<Change> changes_ GUARDED_BY(mutex_); ///< that contexts_ does not have yet, in order
     std::vector<std::string> reasons_ GUARDED_BY(mutex_);
-    std::map<std::tuple<std::int32_t, std::uint64_t, std::uint32_t>, std::uint32_t> kernels_ GUARDED_BY(mutex_);
+    std::map<std::tuple<std::int32_t, std::uint64_t, std::uint32_t>, std::uint32_t>
+        kernels_ GUARDED_BY(mutex_);
     std::vector<SampledKernel> newKernels_ GUARDED_BY(mutex_);
     std::unordered_map<std::uint64_t, std::uint32_t> places_ GUARDED_BY(mutex_); ///< by kernel << 32 | offset
-    std::vector<Count> sums_ GUARDED_BY(mutex_); ///< by place and reason
-    std::map<std::uint64_t, std::string> code_ GUARDED_BY(mutex_);  ///< loaded and not sampled yet
-    std::vector<std::uint64_t> sampledCode_ GUARDED_BY(mutex_);     ///< of kernels whose code is to be handed over
+    std::vector<Count> sums_ GUARDED_BY(mutex_);                                 ///< by place and reason
+    std::map<std::uint64_t, std::string> code_ GUARDED_BY(mutex_); ///< loaded and not sampled yet
+    std::vector<std::uint64_t>
+        sampledCode_ GUARDED_BY(mutex_); ///< of kernels whose code is to be handed over
     std::size_t codeBytes_ GUARDED_BY(mutex_) = 0;
     PcSamplerCounts counts_ GUARDED_BY(mutex_);
     std::string trouble_ GUARDED_BY(mutex_);

@@ -14,16 +14,17 @@ constexpr std::uint32_t kOldestVersion = 24;
 std::optional<PcSamplingApi> PcSamplingApi::find(void* library, std::uint32_t version, std::string& reason)
 {
     PcSamplingApi api;
-    const bool isComplete = findFunction(api.enable, "cuptiPCSamplingEnable", library) &&
-                            findFunction(api.disable, "cuptiPCSamplingDisable", library) &&
-                            findFunction(api.configure, "cuptiPCSamplingSetConfigurationAttribute", library) &&
-                            findFunction(api.configuration, "cuptiPCSamplingGetConfigurationAttribute", library) &&
-                            findFunction(api.getData, "cuptiPCSamplingGetData", library) &&
-                            findFunction(api.countReasons, "cuptiPCSamplingGetNumStallReasons", library) &&
-                            findFunction(api.reasons, "cuptiPCSamplingGetStallReasons", library) &&
-                            findFunction(api.cubinCrc, "cuptiGetCubinCrc", library) &&
-                            findFunction(api.deviceId, "cuptiGetDeviceId", library) &&
-                            findFunction(api.resultString, "cuptiGetResultString", library);
+    const bool isComplete =
+        findFunction(api.enable, "cuptiPCSamplingEnable", library) &&
+        findFunction(api.disable, "cuptiPCSamplingDisable", library) &&
+        findFunction(api.configure, "cuptiPCSamplingSetConfigurationAttribute", library) &&
+        findFunction(api.configuration, "cuptiPCSamplingGetConfigurationAttribute", library) &&
+        findFunction(api.getData, "cuptiPCSamplingGetData", library) &&
+        findFunction(api.countReasons, "cuptiPCSamplingGetNumStallReasons", library) &&
+        findFunction(api.reasons, "cuptiPCSamplingGetStallReasons", library) &&
+        findFunction(api.cubinCrc, "cuptiGetCubinCrc", library) &&
+        findFunction(api.deviceId, "cuptiGetDeviceId", library) &&
+        findFunction(api.resultString, "cuptiGetResultString", library);
     if (isComplete && version >= kOldestVersion)
         return api;
     reason = "kernels were not sampled: the CUPTI of this process (version " + std::to_string(version) +

@@ -547,10 +547,10 @@ void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool a
     if (!sampler)
         return;
     const PcSamplerCounts counts = sampler->counts();
-    for (const auto& [kind, count] : {std::pair{RecordLoss::PcSamplesDropped, counts.dropped},
-                                      std::pair{RecordLoss::PcBufferFull, counts.full}})
-        if (count > 0)
-            losses.add(kind, static_cast<std::int64_t>(count));
+    if (counts.dropped > 0)
+        losses.add(RecordLoss::PcSamplesDropped, static_cast<std::int64_t>(counts.dropped));
+    if (counts.full > 0)
+        losses.add(RecordLoss::PcBufferFull, static_cast<std::int64_t>(counts.full));
     const std::int64_t time = now();
     if (!all && time - pcSamplesWritten_ < kPcSamplesEvery)
         return;
@@ -560,13 +560,12 @@ void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool a
         reasons.push_back(blocks_.strings().intern(reason).value);
     PcSamples samples = sampler->take();
     for (const SampledKernel& kernel : samples.kernels)
-        block.sampledKernels.push_back({.cubin = kernel.cubin,
-                                        .device = kernel.device,
-                                        .symbol = blocks_.strings().intern(kernel.symbol).value,
-                                        .name = blocks_.strings()
-                                                    .intern(trace::demangled(kernel.symbol.c_str()))
-                                                    .value,
-                                        .unused = 0});
+        block.sampledKernels.push_back(
+            {.cubin = kernel.cubin,
+             .device = kernel.device,
+             .symbol = blocks_.strings().intern(kernel.symbol).value,
+             .name = blocks_.strings().intern(trace::demangled(kernel.symbol.c_str())).value,
+             .unused = 0});
     for (const PcCount& count : samples.counts)
         block.pcSamples.push_back({.offset = count.offset,
                                    .samples = static_cast<std::int64_t>(count.samples),

@@ -18,7 +18,7 @@ struct Settings {
     std::string clock;            ///< hostClock() of the process that records
     std::int64_t recorder = 0;    ///< its number
     bool storesCommandLine = true;
-    double hostSamples = 0; ///< a second, of Python stacks; 0: they are not read
+    double hostSamples = 0;      ///< a second, of Python stacks; 0: they are not read
     bool samplesKernels = false; ///< program counters of the GPU's warps
     std::string sampledKernels;  ///< a glob of their names
     bool keepsKernelCode = true; ///< of the kernels with samples

@@ -204,7 +204,8 @@ struct WorkingBlock {
     bool hasEvents() const
     {
         return !ranges.empty() || !activities.empty() || !calls.empty() || !ops.empty() || !frames.empty() ||
-               !allocations.empty() || !held.empty() || !collectives.empty() || !samples.empty() || !pcSamples.empty();
+               !allocations.empty() || !held.empty() || !collectives.empty() || !samples.empty() ||
+               !pcSamples.empty();
     }
 };
 

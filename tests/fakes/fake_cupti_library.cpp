@@ -97,7 +97,8 @@ void fakeReplay()
 /// A context is created (1) or destroyed (0), and samples of it begin or end.
 void fakeContext(std::uint64_t context, int isCreated)
 {
-    fake().tellContext(isCreated ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    fake().tellContext(isCreated ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED
+                                 : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
                        reinterpret_cast<CUcontext>(context));
     if (!isCreated)
         tilescope::trace::FakePcSampling::instance().destroyContext(reinterpret_cast<CUcontext>(context));
@@ -105,7 +106,8 @@ void fakeContext(std::uint64_t context, int isCreated)
 
 void fakeModule(std::uint64_t context, int isLoaded, const char* cubin, std::size_t bytes)
 {
-    fake().tellModule(isLoaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+    fake().tellModule(isLoaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
+                               : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
                       reinterpret_cast<CUcontext>(context), {cubin, bytes});
 }
 

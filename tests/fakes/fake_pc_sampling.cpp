@@ -9,11 +9,10 @@ namespace tilescope::trace {
 
 namespace {
 
-constexpr std::array kReasons{"smsp__pcsamp_warps_issue_stalled_selected",
-                              "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
-                              "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
-                              "smsp__pcsamp_warps_issue_stalled_barrier",
-                              "smsp__pcsamp_warps_issue_stalled_barrier_not_issued"};
+constexpr std::array kReasons{
+    "smsp__pcsamp_warps_issue_stalled_selected", "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+    "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued", "smsp__pcsamp_warps_issue_stalled_barrier",
+    "smsp__pcsamp_warps_issue_stalled_barrier_not_issued"};
 constexpr std::uint32_t kFirstIndex = 7; // CUPTI's do not begin with 0 either
 
 bool isAsked(const char* what)
@@ -138,7 +137,8 @@ void FakePcSampling::fill(Context& context, CUpti_PCSamplingData& data, std::siz
         pc.functionName = symbol->second.second.data();
         pc.stallReasonCount = 0;
         for (const auto& [reason, samples] : node.mapped()) {
-            pc.stallReason[pc.stallReasonCount++] = {.pcSamplingStallReasonIndex = reason, .samples = samples};
+            pc.stallReason[pc.stallReasonCount++] = {.pcSamplingStallReasonIndex = reason,
+                                                     .samples = samples};
             data.totalSamples += samples;
         }
     }
@@ -151,15 +151,15 @@ using tilescope::trace::FakePcSampling;
 
 extern "C" {
 
-void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol, std::uint64_t offset,
-                 const char* reason, std::uint32_t samples, std::uint32_t unissued)
+void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol,
+                 std::uint64_t offset, const char* reason, std::uint32_t samples, std::uint32_t unissued)
 {
     CUpti_GetCubinCrcParams parameters{};
     parameters.cubin = cubin;
     parameters.cubinSize = bytes;
     cuptiGetCubinCrc(&parameters);
-    FakePcSampling::instance().sample(reinterpret_cast<CUcontext>(context), parameters.cubinCrc, symbol, offset, reason,
-                                      samples, unissued);
+    FakePcSampling::instance().sample(reinterpret_cast<CUcontext>(context), parameters.cubinCrc, symbol,
+                                      offset, reason, samples, unissued);
 }
 
 CUptiResult CUPTIAPI cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* parameters)
@@ -170,11 +170,13 @@ CUptiResult CUPTIAPI cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* param
 {
     return FakePcSampling::instance().disable(parameters->ctx);
 }
-CUptiResult CUPTIAPI cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams* parameters)
+CUptiResult CUPTIAPI
+cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams* parameters)
 {
     return FakePcSampling::instance().configure(*parameters);
 }
-CUptiResult CUPTIAPI cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams* parameters)
+CUptiResult CUPTIAPI
+cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams* parameters)
 {
     constexpr std::uint32_t kPeriod = 11;
     parameters->pPCSamplingConfigurationInfo->attributeData.samplingPeriodData.samplingPeriod = kPeriod;
@@ -194,7 +196,8 @@ CUptiResult CUPTIAPI cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReas
 {
     for (std::size_t i = 0; i < std::min(parameters->numStallReasons, FakePcSampling::reasonCount()); ++i) {
         parameters->stallReasonIndex[i] = FakePcSampling::reasonIndex(i);
-        std::strncpy(parameters->stallReasons[i], FakePcSampling::reasonName(i), CUPTI_STALL_REASON_STRING_SIZE - 1);
+        std::strncpy(parameters->stallReasons[i], FakePcSampling::reasonName(i),
+                     CUPTI_STALL_REASON_STRING_SIZE - 1);
     }
     return CUPTI_SUCCESS;
 }

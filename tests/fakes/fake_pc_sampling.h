@@ -21,8 +21,8 @@ public:
     static FakePcSampling& instance();
 
     /// Samples of an instruction, if sampling is on in the context.
-    void sample(CUcontext context, std::uint64_t cubin, const char* symbol, std::uint64_t offset, std::string_view reason,
-                std::uint32_t samples, std::uint32_t unissued);
+    void sample(CUcontext context, std::uint64_t cubin, const char* symbol, std::uint64_t offset,
+                std::string_view reason, std::uint32_t samples, std::uint32_t unissued);
     void destroyContext(CUcontext context);
 
     CUptiResult enable(CUcontext context);
@@ -51,7 +51,8 @@ private:
 
     std::mutex mutex_;
     std::map<CUcontext, Context> contexts_;
-    std::map<std::string, std::pair<std::uint32_t, std::string>> symbols_; ///< index and the name that is handed out
+    std::map<std::string, std::pair<std::uint32_t, std::string>>
+        symbols_; ///< index and the name that is handed out
     bool wasFull_ = false;
 };
 

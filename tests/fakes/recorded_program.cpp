@@ -30,7 +30,8 @@ extern "C" int fakeFinalized();
 extern "C" void fakeContext(std::uint64_t context, int isCreated);
 extern "C" void fakeModule(std::uint64_t context, int isLoaded, const char* cubin, std::size_t bytes);
 extern "C" void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol,
-                            std::uint64_t offset, const char* reason, std::uint32_t samples, std::uint32_t unissued);
+                            std::uint64_t offset, const char* reason, std::uint32_t samples,
+                            std::uint32_t unissued);
 
 namespace {
 
@@ -139,8 +140,8 @@ std::string contentsOf(const char* file)
 void runSampled(const char* file)
 {
     const std::string cubin = contentsOf(file);
-    const auto sample = [&](std::uint64_t context, const char* symbol, std::uint64_t offset, const char* reason,
-                            std::uint32_t samples, std::uint32_t unissued) {
+    const auto sample = [&](std::uint64_t context, const char* symbol, std::uint64_t offset,
+                            const char* reason, std::uint32_t samples, std::uint32_t unissued) {
         fakeSamples(context, cubin.data(), cubin.size(), symbol, offset, reason, samples, unissued);
     };
     for (const std::uint64_t context : {1, 2}) {
@@ -162,7 +163,6 @@ void runSampled(const char* file)
     fakeModule(1, 0, cubin.data(), cubin.size());
     sample(1, "_Z5chasePKjPji", 80, "barrier", 2, 0);
 }
-
 
 } // namespace
 

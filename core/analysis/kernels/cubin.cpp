@@ -10,9 +10,9 @@ namespace tilescope::analysis {
 namespace {
 
 /// Takes numbers from the front of bytes; `good` falls when there are none left.
-class Bytes {
+class ByteReader {
 public:
-    explicit Bytes(std::string_view data) : data_(data) {}
+    explicit ByteReader(std::string_view data) : data_(data) {}
 
     template <class Number> Number take()
     {
@@ -138,7 +138,7 @@ private:
 
     void runUnit(std::uint64_t from, std::uint64_t end)
     {
-        Bytes in(section_.substr(0, static_cast<std::size_t>(end)));
+        ByteReader in(section_.substr(0, static_cast<std::size_t>(end)));
         in.skip(from);
         const auto version = in.take<std::uint16_t>();
         if (version < 2 || version > 4)
@@ -194,7 +194,7 @@ private:
         return number > 0 && index < cubin_.files_.size() ? static_cast<std::uint32_t>(index) : kNoFile;
     }
 
-    void step(Bytes& in, const Header& header)
+    void step(ByteReader& in, const Header& header)
     {
         const auto code = in.take<std::uint8_t>();
         if (code >= header.opcodeBase) {
@@ -230,7 +230,7 @@ private:
         }
     }
 
-    void extended(Bytes& in)
+    void extended(ByteReader& in)
     {
         const std::uint64_t bytes = in.takeUleb();
         const std::size_t begin = in.position();
@@ -291,7 +291,7 @@ Cubin::Cubin(std::string_view elf)
                                       6); // 64 bits, little-endian
     if (!elf.starts_with(kMagic) || elf.size() < 64)
         return;
-    Bytes header(elf);
+    ByteReader header(elf);
     header.skip(40);
     const auto tableAt = header.take<std::uint64_t>();
     header.skip(10);
@@ -305,7 +305,7 @@ Cubin::Cubin(std::string_view elf)
     std::uint32_t symbolTable = 0;
     std::uint32_t symbolNames = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-        Bytes in(part(elf, tableAt + std::uint64_t{i} * entryBytes, entryBytes));
+        ByteReader in(part(elf, tableAt + std::uint64_t{i} * entryBytes, entryBytes));
         names.push_back(in.take<std::uint32_t>());
         Section section;
         section.type = in.take<std::uint32_t>();
@@ -335,7 +335,7 @@ Cubin::Cubin(std::string_view elf)
     std::vector<Symbol> symbols;
     const std::string_view table = sections[symbolTable].bytes;
     for (std::size_t at = 0; symbolTable > 0 && at + kSymbolBytes <= table.size(); at += kSymbolBytes) {
-        Bytes in(table.substr(at, kSymbolBytes));
+        ByteReader in(table.substr(at, kSymbolBytes));
         Symbol symbol{.name = textAt(sections[symbolNames].bytes, in.take<std::uint32_t>())};
         const unsigned type = in.take<std::uint8_t>() & 0xfU;
         in.skip(1);
@@ -368,7 +368,7 @@ Cubin::Cubin(std::string_view elf)
             (section.info != linesIndex && section.name.find(".debug_line") == std::string_view::npos) ||
             section.name.find(".nv_debug_line") != std::string_view::npos)
             continue;
-        Bytes in(section.bytes);
+        ByteReader in(section.bytes);
         while (!in.isAtEnd()) {
             const auto at = in.take<std::uint64_t>();
             const auto symbol = static_cast<std::uint32_t>(in.take<std::uint64_t>() >> 32);

@@ -118,12 +118,12 @@ struct ForeignTrace {
     std::vector<ForeignHeld> held;
     std::vector<Collective> collectives;
     std::vector<Wait> waits;
-    std::vector<std::pair<ProcessIndex, CounterTrack>> counters;   ///< by the process of their clock
-    std::vector<std::pair<ProcessIndex, HostSamples>> hostSamples; ///< by process; samples in any order
+    std::vector<std::pair<ProcessIndex, CounterTrack>> counters;       ///< by the process of their clock
+    std::vector<std::pair<ProcessIndex, HostSamples>> hostSamples;     ///< by process; samples in any order
     std::vector<std::pair<ProcessIndex, KernelSamples>> kernelSamples; ///< by process
     bool keepsKernelCode = true; ///< the file may hold machine code of sampled kernels
     bool keepsSources = false;   ///< the file may hold source text of sampled kernels
-    std::optional<std::pair<TraceBatch, MemoryFacts>> memory;      ///< of a snapshot
+    std::optional<std::pair<TraceBatch, MemoryFacts>> memory; ///< of a snapshot
     std::vector<EnvironmentEntry> environment;
     std::vector<std::string> flags; ///< of the run, as flagText() makes them
     std::map<std::pair<RecordLoss, std::string>, std::int64_t> losses; ///< by kind and detail

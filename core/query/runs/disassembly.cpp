@@ -58,15 +58,16 @@ fs::path inPython(const fs::path& prefix)
 
 /// Runs nvdisasm on some kernels of a module.
 /// \return  whether it ended well before `until`
-bool disassemble(const fs::path& nvdisasm, const fs::path& cubin, const std::string& indices, const fs::path& output,
-                 Clock::time_point until)
+bool disassemble(const fs::path& nvdisasm, const fs::path& cubin, const std::string& indices,
+                 const fs::path& output, Clock::time_point until)
 {
     std::vector<std::string> words{nvdisasm.string(), "-c", "-fun", indices, cubin.string()};
     std::vector<std::string> variables = environmentWith({});
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     pid_t pid = 0;
     const int error = posix_spawn(&pid, words.front().c_str(), &files, nullptr, pointersTo(words).data(),
@@ -99,7 +100,8 @@ bool parseInstruction(std::string_view line, std::uint64_t& offset, std::string&
     line.remove_prefix(begin + 2);
     const char* const end = line.data() + line.size();
     const auto [next, error] = std::from_chars(line.data(), end, offset, 16);
-    if (error != std::errc() || !std::string_view(next, static_cast<std::size_t>(end - next)).starts_with("*/"))
+    if (error != std::errc() ||
+        !std::string_view(next, static_cast<std::size_t>(end - next)).starts_with("*/"))
         return false;
     std::string_view rest(next + 2, static_cast<std::size_t>(end - next) - 2);
     rest = rest.substr(0, rest.rfind(';'));

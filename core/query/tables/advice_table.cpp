@@ -652,8 +652,9 @@ private:
     /// " at train.py:12"
     static std::string lineNote(const SourceLine& line)
     {
-        return line.line > 0 ? " at " + line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line)
-                             : std::string();
+        return line.line > 0
+                   ? " at " + line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line)
+                   : std::string();
     }
 
     const store::RunReader& reader_;

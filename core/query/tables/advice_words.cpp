@@ -57,7 +57,8 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
                "compute "
                "kernel runs";
     case AdviceRule::KernelStalls:
-        return "the time of sampled kernels where nothing else runs, times the share of their issue slots that are "
+        return "the time of sampled kernels where nothing else runs, times the share of their issue slots "
+               "that are "
                "empty for the most frequent stall reason of the kernel";
     }
     return {};

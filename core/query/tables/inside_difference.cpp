@@ -99,7 +99,8 @@ Pairing pairingOf(const InsideRow& row, const SourceTexts& texts, bool byText)
         const std::string text = byText ? texts.of(line) : std::string();
         return !text.empty() ? text : line.line > 0 ? std::to_string(line.line) : std::string();
     };
-    return {row.name, nameOf(row.line.file), lineKey(row.line), lineKey(row.caller), row.function, row.reason};
+    return {row.name,  nameOf(row.line.file), lineKey(row.line), lineKey(row.caller), row.function,
+            row.reason};
 }
 
 } // namespace

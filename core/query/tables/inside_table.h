@@ -28,9 +28,9 @@ struct InsideQuery {
 /// Samples of the warps of a kernel. Members without a value do not apply to the row, or are not known.
 struct InsideRow {
     std::string kernel = {};
-    std::string name = {};   ///< of the kernel, short
-    SourceLine line = {};    ///< with function: only its file
-    SourceLine caller = {};  ///< line of the kernel at which the function of `line` is inlined
+    std::string name = {};  ///< of the kernel, short
+    SourceLine line = {};   ///< with function: only its file
+    SourceLine caller = {}; ///< line of the kernel at which the function of `line` is inlined
     std::string function = {};
     std::optional<std::uint64_t> offset = {};
     std::string instruction = {};
@@ -55,12 +55,13 @@ struct InsideRow {
 struct InsideTable {
     store::RunRecord run = {};
     InsideGroup group = InsideGroup::Kernel;
-    std::vector<InsideRow> rows = {}; ///< by kernel, the most sampled first; the rows of a kernel add up to its samples
-    std::int64_t samples = 0;         ///< of the kernels that the table is about
-    std::int64_t cycles = 0;          ///< between two samples of a multiprocessor; 0: unknown
-    bool isSampled = false;           ///< the run has samples
-    bool hasTexts = true;             ///< instructions whose code is known are disassembled
-    std::string trouble = {};         ///< what the recorder says of missing samples; empty: nothing
+    std::vector<InsideRow> rows =
+        {}; ///< by kernel, the most sampled first; the rows of a kernel add up to its samples
+    std::int64_t samples = 0; ///< of the kernels that the table is about
+    std::int64_t cycles = 0;  ///< between two samples of a multiprocessor; 0: unknown
+    bool isSampled = false;   ///< the run has samples
+    bool hasTexts = true;     ///< instructions whose code is known are disassembled
+    std::string trouble = {}; ///< what the recorder says of missing samples; empty: nothing
 };
 
 /// What the warps of a run's kernels did at sampled instants. Runs nvdisasm if instructions are asked for that the

@@ -13,7 +13,7 @@ std::map<std::string, KernelStall> kernelStalls(const store::RunReader& reader, 
 {
     struct Sums {
         std::int64_t samples = 0;
-        std::map<std::uint32_t, std::int64_t> empty;                            ///< by reason
+        std::map<std::uint32_t, std::int64_t> empty;                          ///< by reason
         std::map<std::pair<std::uint32_t, SourceLine>, std::int64_t> emptyAt; ///< by reason and line
     };
     const KernelSamples samples = store::kernelSamples(reader.file(), run, false);

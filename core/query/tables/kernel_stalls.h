@@ -11,8 +11,9 @@ namespace tilescope::query {
 /// What leaves most of a kernel's issue slots empty.
 struct KernelStall {
     std::string reason = {}; ///< as analysis::stallReason() takes it
-    SourceLine line = {};    ///< with most of these empty slots; of an inlined function, the kernel's own line. No line: unknown
-    double share = 0;        ///< of the kernel's issue slots: empty at a sample with this reason
+    SourceLine line =
+        {}; ///< with most of these empty slots; of an inlined function, the kernel's own line. No line: unknown
+    double share = 0; ///< of the kernel's issue slots: empty at a sample with this reason
 };
 
 /// The stalls of a run's sampled kernels, by their names as of DeviceEvent; empty if the run has no samples.

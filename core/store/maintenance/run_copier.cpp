@@ -47,20 +47,31 @@ RunCopier::Changed RunCopier::changeOf(std::string_view table, std::string_view 
         std::string_view column;
         Changed change;
     };
-    static constexpr Column kColumns[] = {
-        {"run", "first_range", Changed::FirstRange}, {"run", "first_op", Changed::FirstOp},
-        {"run", "status", Changed::Status},          {"run", "reason", Changed::Reason},
-        {"thread", "name", Changed::Text},           {"counter_track", "name", Changed::Text},
-        {"counter_track", "unit", Changed::Text},    {"host_stack", "function", Changed::Text},
-        {"sampled_kernel", "name", Changed::Text},   {"sampled_kernel", "symbol", Changed::Text},
-        {"sampled_instruction", "text", Changed::Text}, {"sampled_instruction", "file", Changed::Text},
-        {"sampled_instruction", "caller_file", Changed::Text}, {"sampled_instruction", "inlined", Changed::Text},
-        {"stall_sample", "reason", Changed::Text},   {"kernel_source", "file", Changed::Text},
-        {"code_place", "path", Changed::Text},       {"code_place", "file", Changed::Text},
-        {"code_place", "function", Changed::Text},   {"collective", "range", Changed::Range},
-        {"collective", "op", Changed::Text},         {"collective", "grp", Changed::Text},
-        {"collective", "ranks", Changed::Text},      {"collective", "dtype", Changed::Text},
-        {"collective", "path", Changed::Text}};
+    static constexpr Column kColumns[] = {{"run", "first_range", Changed::FirstRange},
+                                          {"run", "first_op", Changed::FirstOp},
+                                          {"run", "status", Changed::Status},
+                                          {"run", "reason", Changed::Reason},
+                                          {"thread", "name", Changed::Text},
+                                          {"counter_track", "name", Changed::Text},
+                                          {"counter_track", "unit", Changed::Text},
+                                          {"host_stack", "function", Changed::Text},
+                                          {"sampled_kernel", "name", Changed::Text},
+                                          {"sampled_kernel", "symbol", Changed::Text},
+                                          {"sampled_instruction", "text", Changed::Text},
+                                          {"sampled_instruction", "file", Changed::Text},
+                                          {"sampled_instruction", "caller_file", Changed::Text},
+                                          {"sampled_instruction", "inlined", Changed::Text},
+                                          {"stall_sample", "reason", Changed::Text},
+                                          {"kernel_source", "file", Changed::Text},
+                                          {"code_place", "path", Changed::Text},
+                                          {"code_place", "file", Changed::Text},
+                                          {"code_place", "function", Changed::Text},
+                                          {"collective", "range", Changed::Range},
+                                          {"collective", "op", Changed::Text},
+                                          {"collective", "grp", Changed::Text},
+                                          {"collective", "ranks", Changed::Text},
+                                          {"collective", "dtype", Changed::Text},
+                                          {"collective", "path", Changed::Text}};
     if (column == "id")
         return Changed::Id;
     if (column == "run")

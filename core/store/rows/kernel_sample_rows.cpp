@@ -16,7 +16,8 @@ KernelSampleRows::KernelSampleRows(SQLite::Database& database, ChunkWriter& chun
       instructions_(database, chunks, "sampled_instruction",
                     {"id", "run", "number", "kernel", "offset", "text", "file", "line", "caller_file",
                      "caller_line", "inlined"}),
-      stalls_(database, chunks, "stall_sample", {"id", "run", "instruction", "reason", "samples", "unissued"}),
+      stalls_(database, chunks, "stall_sample",
+              {"id", "run", "instruction", "reason", "samples", "unissued"}),
       code_(database, chunks, "kernel_code", {"id", "run", "cubin", "bytes", "code"}),
       sources_(database, chunks, "kernel_source", {"id", "run", "file", "digest", "text"})
 {
@@ -48,8 +49,8 @@ void KernelSampleRows::insert(const KernelSamples& samples, const RowFrame& fram
     for (const std::string& reason : samples.reasons)
         reasons.push_back(strings_.intern(reason));
     for (const StallSamples& each : samples.stalls)
-        stalls_.insert(frame.run, {frame.run, std::int64_t{each.instruction}, reasons[each.reason], each.samples,
-                                   each.unissued});
+        stalls_.insert(frame.run, {frame.run, std::int64_t{each.instruction}, reasons[each.reason],
+                                   each.samples, each.unissued});
     for (const KernelCode& each : samples.code)
         code_.insert(frame.run, {frame.run, static_cast<std::int64_t>(each.cubin), std::ssize(each.code),
                                  Blob{each.code}});
@@ -83,7 +84,8 @@ KernelSamples readKernelSamples(StoredRows& rows, RunId run, bool withCode)
         const RunRow row(statement, rows, frame);
         const auto kernel = row.narrow<std::uint32_t>("kernel");
         const std::int64_t offset = row.number("offset");
-        if (row.number("number") != std::ssize(all.instructions) || kernel >= all.kernels.size() || offset < 0)
+        if (row.number("number") != std::ssize(all.instructions) || kernel >= all.kernels.size() ||
+            offset < 0)
             damaged();
         all.instructions.push_back(
             {.kernel = kernel,
@@ -98,7 +100,8 @@ KernelSamples readKernelSamples(StoredRows& rows, RunId run, bool withCode)
     rows.eachRow(run, "stall_sample", [&](SQLite::Statement& statement) {
         const RunRow row(statement, rows, frame);
         const std::int64_t reason = row.number("reason");
-        const auto [known, isNew] = reasons.try_emplace(reason, static_cast<std::uint32_t>(all.reasons.size()));
+        const auto [known, isNew] =
+            reasons.try_emplace(reason, static_cast<std::uint32_t>(all.reasons.size()));
         if (isNew)
             all.reasons.emplace_back(rows.text(reason));
         const StallSamples stall{.instruction = row.narrow<std::uint32_t>("instruction"),

@@ -3,7 +3,6 @@
 #include "tests/support/json_schema.h"
 #include "tests/unit/cli/record_fixture.h"
 
-
 namespace tilescope {
 
 namespace {
@@ -11,7 +10,6 @@ namespace {
 using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::Pair;
 using testing::ProgramResult;
 
@@ -22,16 +20,17 @@ protected:
     ProgramResult recordInside(std::vector<std::string> options = {"--inside"},
                                const std::map<std::string, std::string>& environment = {})
     {
-        return record({RECORDED_PROGRAM, "inside", std::string(INSIDE_DATA) + "/lines.cubin"}, environment, options);
+        return record({RECORDED_PROGRAM, "inside", std::string(INSIDE_DATA) + "/lines.cubin"}, environment,
+                      options);
     }
 
     std::map<std::string, int> samplesBy(const std::string& group, const std::string& key)
     {
         std::map<std::string, int> counts;
         for (const json& row : show({"inside", "--group", group}))
-            counts[row.at(key).is_null() ? "null" : row.at(key).is_string() ? row.at(key).get<std::string>()
-                                                                           : row.at(key).dump()] +=
-                row.at("samples").get<int>();
+            counts[row.at(key).is_null()     ? "null"
+                   : row.at(key).is_string() ? row.at(key).get<std::string>()
+                                             : row.at(key).dump()] += row.at("samples").get<int>();
         return counts;
     }
 };
@@ -43,7 +42,8 @@ TEST_F(RecordInside, AddsUpAllSamplesOfAllContextsToTheEnd)
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(result.out, "three steps\n");
     EXPECT_EQ(samplesBy("kernel", "kernel"),
-              (std::map<std::string, int>{{"scale(float*, int)", 315}, {"chase(unsigned int const*, unsigned int*, int)", 20}}));
+              (std::map<std::string, int>{{"scale(float*, int)", 315},
+                                          {"chase(unsigned int const*, unsigned int*, int)", 20}}));
     EXPECT_EQ(samplesBy("reason", "reason"),
               (std::map<std::string, int>{{"long_scoreboard", 300}, {"selected", 15}, {"barrier", 20}}));
     for (const char* group : {"line", "function", "instruction", "reason"}) {
@@ -95,8 +95,8 @@ TEST_F(RecordInside, ComparesTwoRecordingsByLineAndReason)
     ASSERT_EQ(recordInside().code, 0);
     ASSERT_EQ(recordInside().code, 0);
     for (const char* group : {"line", "function", "reason"}) {
-        const ProgramResult result = run({TILESCOPE_PROGRAM, "show", "t.tscope", "inside", "--run", "2", "--against",
-                                          "t.tscope:1", "--group", group, "--format", "json"});
+        const ProgramResult result = run({TILESCOPE_PROGRAM, "show", "t.tscope", "inside", "--run", "2",
+                                          "--against", "t.tscope:1", "--group", group, "--format", "json"});
         ASSERT_EQ(result.code, 0) << result.err;
         EXPECT_THAT(testing::schemaOffences(result.out, RESOURCES "/schema/show-inside-against.schema.json"),
                     ::testing::IsEmpty());
@@ -113,7 +113,7 @@ TEST_F(RecordInside, KeepsTheCodeOfSampledKernelsUnlessToldOtherwise)
 {
     ASSERT_EQ(recordInside().code, 0);
     const std::vector<std::string> sql{TILESCOPE_PROGRAM, "sql", "t.tscope", "select bytes from kernel_code",
-                                       "--format", "csv"};
+                                       "--format",        "csv"};
     EXPECT_EQ(run(sql).out, "bytes\r\n13144\r\n");
     ASSERT_EQ(recordInside({"--inside", "--no-cubins"}).code, 0);
     EXPECT_EQ(run(sql).out, "bytes\r\n13144\r\n") << "of the first run";

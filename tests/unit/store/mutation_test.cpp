@@ -81,13 +81,18 @@ void writeRun(const fs::path& file, std::uint32_t events)
         .process = ProcessIndex{1},
         .stacks = {{kNoStack, "train.py(1): step", 2}, {0, "train.py(9): load", 10}},
         .threads = {{.thread = ThreadId{7}, .samples = {{timestampAt(4), 1, 0}, {timestampAt(9), 0, 1}}}}}});
-    writer.writeKernelSamples({.kernels = {{.device = DeviceIndex{0}, .name = "gemm", .symbol = "gemm", .cubin = 5}},
-                               .instructions = {{.kernel = 0, .offset = 16, .text = "FFMA", .line = {"a.cu", 4},
-                                                 .caller = {"b.cu", 2}, .inlined = "half"}},
-                               .reasons = {"barrier"},
-                               .stalls = {{.instruction = 0, .reason = 0, .samples = 3, .unissued = 1}},
-                               .code = {{.cubin = 5, .code = "code"}},
-                               .sources = {{.file = "a.cu", .digest = "12", .text = "text"}}});
+    writer.writeKernelSamples(
+        {.kernels = {{.device = DeviceIndex{0}, .name = "gemm", .symbol = "gemm", .cubin = 5}},
+         .instructions = {{.kernel = 0,
+                           .offset = 16,
+                           .text = "FFMA",
+                           .line = {"a.cu", 4},
+                           .caller = {"b.cu", 2},
+                           .inlined = "half"}},
+         .reasons = {"barrier"},
+         .stalls = {{.instruction = 0, .reason = 0, .samples = 3, .unissued = 1}},
+         .code = {{.cubin = 5, .code = "code"}},
+         .sources = {{.file = "a.cu", .digest = "12", .text = "text"}}});
     writer.endRun({});
 }
 

@@ -507,16 +507,24 @@ TEST_F(RoundTrip, KeepsKernelSamples)
                      .symbol = "_Z5scaleIfEvPT_",
                      .cubin = 0xfedcba9876543210ULL},
                     {.name = "größe", .symbol = "größe"}},
-        .instructions = {{.kernel = 0, .offset = 16, .text = "FFMA R5, R5, R4, 1", .line = {"a.cu", 4},
-                          .caller = {"b.cu", 22}, .inlined = "half"},
+        .instructions = {{.kernel = 0,
+                          .offset = 16,
+                          .text = "FFMA R5, R5, R4, 1",
+                          .line = {"a.cu", 4},
+                          .caller = {"b.cu", 22},
+                          .inlined = "half"},
                          {.kernel = 0, .offset = 32},
                          {.kernel = 1, .offset = 0, .line = {"a.cu", 9}}},
         .reasons = {"long_scoreboard", "selected"},
         .stalls = {{.instruction = 0, .reason = 0, .samples = 12, .unissued = 3},
                    {.instruction = 0, .reason = 1, .samples = 4, .unissued = 0},
                    {.instruction = 2, .reason = 0, .samples = 1LL << 40, .unissued = 1}},
-        .code = {{.cubin = 0xfedcba9876543210ULL, .code = std::string("\x7f" "ELF\0code", 9)}},
-        .sources = {{.file = "a.cu", .digest = "12ab", .text = "__global__"}, {.file = "b.cu", .digest = "34"}}};
+        .code = {{.cubin = 0xfedcba9876543210ULL,
+                  .code = std::string("\x7f"
+                                      "ELF\0code",
+                                      9)}},
+        .sources = {{.file = "a.cu", .digest = "12ab", .text = "__global__"},
+                    {.file = "b.cu", .digest = "34"}}};
     written([&](RunWriter& writer) { writer.writeKernelSamples(samples); });
     EXPECT_EQ(kernelSamples(file, run, true), samples);
     KernelSamples withoutCode = samples;

@@ -5,6 +5,7 @@
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
 #include "core/store/host_sample_reader.h"
+#include "core/store/kernel_sample_reader.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/tracks/call_totals.h"
 #include "store_fixture.h"
@@ -412,6 +413,7 @@ TEST_F(FirstVersion, FilesOfVersionThirteenAreReadWithoutHostSamples)
     ASSERT_EQ(readHeader(older).version, 13);
     const std::string before = contentsOf(older);
     EXPECT_TRUE(hostSamples(older, RunId{1}).empty());
+    EXPECT_TRUE(kernelSamples(older, RunId{1}, true).empty());
     expectSound(older);
     EXPECT_EQ(contentsOf(older), before);
     const HostSamples samples{.stacks = {{kNoStack, "train.py(1): step", 2}},

@@ -91,9 +91,9 @@ public:
             builder_.addHostSamples(process_, std::move(samples_));
         if (process_ && !kernelSamples_.empty()) {
             builder_.keepKernelText(!facts_.contains("no_cubins"), facts_.contains("sources"));
-            builder_.addKernelSamples(process_, kernelSamples_.take(facts_["inside_kernels"], [this](std::int32_t ordinal) {
-                return device(ordinal);
-            }));
+            builder_.addKernelSamples(
+                process_, kernelSamples_.take(facts_["inside_kernels"],
+                                              [this](std::int32_t ordinal) { return device(ordinal); }));
         }
         for (const auto& [key, count] : losses_)
             builder_.addLoss(key.first, count, key.second);
