@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 REGISTRY = "core/model/losses.h"
-COUNTERS = ("core/trace", "core/session", "core/store", "core/exchange/import")
+COUNTERS = ("app/record", "core/trace", "core/session", "core/store", "core/exchange/import")
 KIND = re.compile(r"^\s*\{RecordLoss::(\w+),\s*\"(\w+)\"", re.M)
 USE = re.compile(r"RecordLoss::(\w+)")
 
