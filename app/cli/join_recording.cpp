@@ -160,9 +160,9 @@ Found filesOf(const fs::path& folder)
 /// Says what kept a part from being recorded, in which way allocations and operators were, and at what cost.
 void sayHow(const fs::path& file, RunId run)
 {
-    constexpr std::array<std::string_view, 9> kSaid{"record.device", "record.inside",  "record.ended",  "record.missed",
-                                                    "record.modules", "record.memory", "record.ops",
-                                                    kMetricsRecorded, "record.cost"};
+    constexpr std::array<std::string_view, 9> kSaid{"record.device", "record.inside",  "record.ended",
+                                                    "record.missed", "record.modules", "record.memory",
+                                                    "record.ops",    kMetricsRecorded, "record.cost"};
     bool hasWay = false;
     bool hasCost = false;
     for (const EnvironmentEntry& fact : store::RunReader(file).environment(run)) {

@@ -444,9 +444,10 @@ int recordCommand(int argc, char** argv)
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     const machine::MetricRequest metricRequest = metrics.request();
     if (inside.isOn && metrics.isOn)
-        throw Error{.what = "--inside and --metrics exclude each other: a device does one kind of sampling at a time",
-                    .where = "tilescope record",
-                    .remedy = "give one of them, and record again with the other"};
+        throw Error{
+            .what = "--inside and --metrics exclude each other: a device does one kind of sampling at a time",
+            .where = "tilescope record",
+            .remedy = "give one of them, and record again with the other"};
     idleOf(wait); // throws for what it does not know
     requireNoOtherTool();
     const fs::path library = recorderLibrary();

@@ -56,7 +56,8 @@ void MetricOptions::addTo(Arguments& arguments)
     arguments.attached(
         "--metrics", "LIST", isOn, list,
         "sample how busy the GPUs are inside: multiprocessors, tensor pipe, device memory, PCIe and "
-        "NVLink; LIST: some of sm_active, tensor_active, instructions, dram_read, dram_write, pcie_in, pcie_out, "
+        "NVLink; LIST: some of sm_active, tensor_active, instructions, dram_read, dram_write, pcie_in, "
+        "pcie_out, "
         "nvlink_in, nvlink_out, gpc_clock, tensor_float, tensor_integer, warps, or metrics of CUPTI; "
         "default: all that the GPU measures at once");
     arguments.option(kIntervalOption, interval, "time between samples, from 20us to 100ms; default: 100us");

@@ -271,9 +271,9 @@ Table insideTable(const store::RunReader& reader, const Request& request)
     const query::InsideQuery query{.run = request.query.run,
                                    .parties = request.query.parties,
                                    .kernel = request.kernel,
-                                   .group = request.group             ? query::insideGroupOf(*request.group)
+                                   .group = request.group            ? query::insideGroupOf(*request.group)
                                             : request.kernel.empty() ? query::InsideGroup::Kernel
-                                                                      : query::InsideGroup::Line};
+                                                                     : query::InsideGroup::Line};
     if (request.against.empty())
         return tableOf(shared(query::inside(reader, query)));
     const RunAddress baseline = runAddressOf(request.against);
@@ -348,9 +348,7 @@ const std::vector<Section>& sections()
          {},
          false,
          false,
-         [](const store::RunReader& reader, const Request& request) {
-             return insideTable(reader, request);
-         }},
+         [](const store::RunReader& reader, const Request& request) { return insideTable(reader, request); }},
         {"metrics",
          {},
          false,
@@ -631,17 +629,15 @@ void check(Request& request, const Section& section)
         throw Error{.what = "show " + name + " does not support --range",
                     .where = "--range",
                     .remedy = "kernels, ops, ranges, tree, roofline, memory and saved do"};
-    constexpr std::string_view kByParty[] = {"what-if", "roofline", "kernels",     "ops",     "ranges",
-                                             "steps",   "ranks",    "collectives", "path",    "tree",
-                                             "memory",  "answers",  "advice",      "waiting", "inside",
-                                             "metrics"};
+    constexpr std::string_view kByParty[] = {
+        "what-if", "roofline", "kernels", "ops",     "ranges", "steps",   "ranks",  "collectives",
+        "path",    "tree",     "memory",  "answers", "advice", "waiting", "inside", "metrics"};
     if (!request.query.parties.empty() && std::ranges::find(kByParty, section.name) == std::end(kByParty))
-        throw Error{
-            .what = "show " + name + " does not support --rank, --process or --device",
-            .where = "show " + name,
-            .remedy =
-                "kernels, ops, ranges, steps, ranks, collectives, path, waiting, inside, metrics, what-if, tree, "
-                "roofline, memory, answers and advice do"};
+        throw Error{.what = "show " + name + " does not support --rank, --process or --device",
+                    .where = "show " + name,
+                    .remedy = "kernels, ops, ranges, steps, ranks, collectives, path, waiting, inside, "
+                              "metrics, what-if, tree, "
+                              "roofline, memory, answers and advice do"};
     const bool isOfRanks = name == "ranks" || name == "collectives" || name == "path" || name == "waiting";
     if ((isOfRanks || name == "ranges" || name == "advice" || name == "what-if") &&
         request.query.parties.device)
