@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace tilescope::analysis {
@@ -25,14 +26,21 @@ std::vector<Interval> errands(std::span<const Interval> walls, std::span<const T
     return unionOf(std::move(times));
 }
 
-/// Extends each wait that ends within a gap to the end of that gap.
-std::vector<GroupedTime> withRestOfGap(std::vector<GroupedTime> waits, std::span<const Interval> gaps)
+/// Extends each wait that ends within a gap into the rest of that gap, by at most the time for which work was
+/// outstanding when it began: without the wait, the host would have done the same meanwhile.
+std::vector<GroupedTime> withRestOfGap(std::vector<GroupedTime> waits, std::span<const Interval> gaps,
+                                       std::span<const Interval> busy)
 {
     for (GroupedTime& wait : waits) {
+        const auto last = std::ranges::upper_bound(busy, wait.time.end, {},
+                                                   [](const Interval& each) { return each.start; });
+        const Timestamp until =
+            last == busy.begin() ? wait.time.start : std::min(std::prev(last)->end, wait.time.end);
+        const Nanoseconds outstanding = std::max(Nanoseconds(0), until - wait.time.start);
         const auto gap =
             std::ranges::upper_bound(gaps, wait.time.end, {}, [](const Interval& each) { return each.end; });
         if (gap != gaps.end() && gap->start <= wait.time.end)
-            wait.time.end = gap->end;
+            wait.time.end = std::min(gap->end, wait.time.end + outstanding);
     }
     return waits;
 }
@@ -93,7 +101,7 @@ std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::
     std::vector<Interval> afterCalls = timesOf(reasons.waiting);
     afterCalls.insert(afterCalls.end(), working.begin(), working.end());
     const std::vector<Interval> waitingOrWorking = intersection(idle, unionOf(std::move(afterCalls)));
-    const std::vector<GroupedTime> waits = withRestOfGap(std::move(reasons.waiting), gaps);
+    const std::vector<GroupedTime> waits = withRestOfGap(std::move(reasons.waiting), gaps, busy);
     setStakes(at(IdleCause::Synchronization), stakeOf(waits, waitingOrWorking));
     idle = difference(idle, intersection(waitingOrWorking, timesOf(waits)));
     at(IdleCause::Launching) = take(beforeNext(intersection(idle, working), std::move(reasons.next)));

@@ -34,8 +34,8 @@ struct IdleReasons {
 /// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.
 ///
 /// Tracing, the part of Synchronization within calls, and Unexplained equal those of partitionStep(). Synchronization also
-/// includes the time from the end of a wait to the next activity of the GPU, because without the wait the next
-/// launches would already be queued.
+/// includes the time from the end of a wait to the next activity of the GPU, but at most as long as the host waited for
+/// work: without the wait it would have prepared the next launches meanwhile. What remains is Launching.
 /// \param walls  disjoint, in start order
 /// \param busy   a result of unionOf()
 /// O(n log n).

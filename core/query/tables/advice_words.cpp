@@ -18,7 +18,7 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
                "runs";
     case AdviceRule::Synchronization:
         return "the idle time of the GPU during calls that wait for it, and from there until its next "
-               "activity";
+               "activity, at most as long as work was outstanding when the call began";
     case AdviceRule::PageableCopy:
         return "the time of these copies in which no kernel runs";
     case AdviceRule::ExposedCopy:

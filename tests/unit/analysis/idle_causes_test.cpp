@@ -44,10 +44,19 @@ TEST(IdleCauses, AWaitCountsUntilTheNextLaunch)
     Step step;
     step.reasons.waiting = {{between(25, 45), 3}};
     const auto causes = step.causes();
-    EXPECT_EQ(of(causes, IdleCause::Synchronization).time, 25_ns) << "from 40 to 65";
+    EXPECT_EQ(of(causes, IdleCause::Synchronization).time, 20_ns)
+        << "from 40 to 60: the call waited 15 ns for work";
     EXPECT_EQ(of(causes, IdleCause::Synchronization).parts[0],
-              (StakePart{.group = 3, .count = 1, .total = 20_ns, .atStake = 25_ns}));
-    EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns);
+              (StakePart{.group = 3, .count = 1, .total = 20_ns, .atStake = 20_ns}));
+    EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns + 5_ns);
+}
+
+TEST(IdleCauses, AWaitOnAnIdleGpuCostsOnlyItself)
+{
+    Step step;
+    step.reasons.waiting = {{between(50, 52), 3}};
+    EXPECT_EQ(of(step.causes(), IdleCause::Synchronization).time, 2_ns);
+    EXPECT_EQ(of(step.causes(), IdleCause::Launching).time, 43_ns);
 }
 
 TEST(IdleCauses, AWaitThatEndsWhileTheGpuIsBusyCostsNothing)
@@ -69,8 +78,8 @@ TEST(IdleCauses, DataLoadingAndAllocationComeBeforeWaits)
     EXPECT_EQ(of(causes, IdleCause::Tracing).time, 2_ns);
     EXPECT_EQ(of(causes, IdleCause::DataLoading).time, 18_ns);
     EXPECT_EQ(of(causes, IdleCause::Allocating).time, 5_ns);
-    EXPECT_EQ(of(causes, IdleCause::Synchronization).time, 20_ns);
-    EXPECT_EQ(of(causes, IdleCause::Launching).time, 0_ns);
+    EXPECT_EQ(of(causes, IdleCause::Synchronization).time, 19_ns);
+    EXPECT_EQ(of(causes, IdleCause::Launching).time, 1_ns) << "the call waited 2 ns for work";
     Nanoseconds sum{0};
     for (const Stake& cause : causes)
         sum += cause.time;
