@@ -11,6 +11,8 @@ namespace {
 using namespace literals;
 
 constexpr Nanoseconds kLongestLaunchLag = 50'000_ns;
+constexpr Nanoseconds kLongestBusyLag = 15'000_ns; ///< where no launch onto an idle device shows more
+constexpr int kGapSpread = 10;                     ///< gaps differ by one part in so many
 constexpr Nanoseconds kGap = 1'500_ns; ///< between activities on a device of which one waited for the other
 
 } // namespace
@@ -29,12 +31,13 @@ std::string_view wordOf(Cause cause)
     return kWords[static_cast<std::size_t>(cause)];
 }
 
-ActivityGraph::ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies)
+ActivityGraph::ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies,
+                             const UsualLags& usual)
     : activities_(std::move(activities))
 {
     sortActivities();
     addConstraints(dependencies);
-    findUsualLags();
+    findUsualLags(usual);
     bind();
 }
 
@@ -111,8 +114,10 @@ ActivityGraph::LagsByCause ActivityGraph::lagsOfLast(bool onlyAlone) const
 // Where kernels wait for their launches, the gaps on a stream do not show how fast kernels follow each other.
 // So a second pass reads only activities whose last dependency alone held them back: with its usual lag,
 // every other dependency would have allowed an earlier start.
-void ActivityGraph::findUsualLags()
+void ActivityGraph::findUsualLags(const UsualLags& usual)
 {
+    longestGap_ = std::min(kGap, usual.gap ? *usual.gap + *usual.gap / kGapSpread : kGap);
+    Nanoseconds& launch = usual_[static_cast<std::size_t>(Cause::Launch)];
     for (const bool onlyAlone : {false, true}) {
         LagsByCause lags = lagsOfLast(onlyAlone);
         for (std::size_t cause = 0; cause < kCauses; ++cause) {
@@ -122,8 +127,9 @@ void ActivityGraph::findUsualLags()
             std::ranges::nth_element(lags[cause], quartile);
             usual_[cause] = *quartile;
         }
+        if (usual.launch)
+            launch = std::min(*usual.launch, kLongestLaunchLag);
     }
-    Nanoseconds& launch = usual_[static_cast<std::size_t>(Cause::Launch)];
     launch = std::min(launch == Nanoseconds(0) ? shortestLaunchLag() : launch, kLongestLaunchLag);
 }
 
@@ -135,7 +141,7 @@ Nanoseconds ActivityGraph::shortestLaunchLag() const
             if (const Nanoseconds lag = recordedLag(each, i);
                 each.cause == Cause::Launch && lag >= Nanoseconds(0))
                 shortest = std::min(shortest.value_or(lag), lag);
-    return shortest.value_or(Nanoseconds(0));
+    return std::min(shortest.value_or(Nanoseconds(0)), kLongestBusyLag);
 }
 
 // A launch call that took long explains the time until it returned. Where kernels follow each other a little
@@ -144,7 +150,7 @@ Nanoseconds ActivityGraph::shortestLaunchLag() const
 Nanoseconds ActivityGraph::openLag(const Constraint& constraint, std::uint32_t activity) const
 {
     const Nanoseconds explained =
-        isOrderOnDevice(constraint.cause) ? std::min(constraint.lag, kGap) : constraint.lag;
+        isOrderOnDevice(constraint.cause) ? std::min(constraint.lag, longestGap_) : constraint.lag;
     const Nanoseconds open = recordedLag(constraint, activity) - explained;
     const Timestamp called = activities_[activity].calledUntil;
     if (constraint.cause != Cause::Launch || called == Timestamp{})

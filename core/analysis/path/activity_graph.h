@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/path/launch_lag.h"
 #include "core/analysis/path/path_part.h"
 #include "core/analysis/time/busy_time.h"
 #include "core/base/units.h"
@@ -39,7 +40,7 @@ struct Activity {
     PathPart part = PathPart::Host;
     std::uint32_t source = 0; ///< number that the caller assigns
     Timestamp calledUntil{};  ///< when the launch call returned; epoch: unknown
-    /// Whether other work of the device ran after the launch: then it may have delayed this one.
+    /// Whether other work of the device, or the host, may have delayed this one after its launch.
     bool wasDeviceBusy = false;
 };
 
@@ -56,7 +57,8 @@ struct Dependency {
 /// binds; its lag is the recorded one. The usual lag of each cause decides which one binds: a dependency that
 /// ended earlier may bind, because a launch takes longer than the step from kernel to kernel. The usual lag is
 /// the lower quartile of the lags that were recorded where no other dependency held the activity back. That of
-/// launches is read from launches onto an idle device, and is at most 50 µs. Work that begins up to 1.5 µs after
+/// launches is read from launches onto an idle device, and is at most 50 µs; where the device was never idle, it is the shortest
+/// one, at most 15 µs. Work that begins up to 1.5 µs after
 /// other work of a device may have waited for it. Dependencies that do not bind get the usual lag of their cause,
 /// or the recorded lag if that is less. Activities without a dependency keep their start. Every start is therefore
 /// reproduced exactly, and changed durations give a prediction.
@@ -73,8 +75,10 @@ public:
     /// \param activities    in any order; the graph numbers them by start, then end, then order in the list. So
     ///                      the empty arrival of a rank precedes a transfer that begins at the same instant
     /// \param dependencies  indices into `activities`; a dependency on an activity with a larger number is ignored
+    /// \param usual         what the recording usually needs; none: as the activities show it
     /// O(n log n).
-    ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies);
+    ActivityGraph(std::vector<Activity> activities, std::vector<Dependency> dependencies,
+                  const UsualLags& usual = {});
 
     std::span<const Activity> activities() const { return activities_; }
     std::span<const Constraint> constraintsOf(std::uint32_t activity) const;
@@ -100,7 +104,7 @@ private:
     /// The recorded lags of the dependencies that ended last.
     /// \param onlyAlone  of activities that no other one held back
     LagsByCause lagsOfLast(bool onlyAlone) const;
-    void findUsualLags();
+    void findUsualLags(const UsualLags& usual);
     /// A launch lag for a recording in which the device was never idle.
     Nanoseconds shortestLaunchLag() const;
     void bind();
@@ -113,6 +117,7 @@ private:
     std::vector<Constraint> constraints_;
     std::vector<std::uint32_t> first_; ///< by activity: its first index in `constraints_`; then the size
     std::array<Nanoseconds, kCauses> usual_{};
+    Nanoseconds longestGap_{0}; ///< that work before on the device explains
 };
 
 } // namespace tilescope::analysis

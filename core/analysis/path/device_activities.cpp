@@ -1,5 +1,6 @@
 #include "core/analysis/path/device_activities.h"
 
+#include "core/analysis/path/inferred_waits.h"
 #include "core/analysis/ranks/matched_collectives.h"
 
 #include <algorithm>
@@ -142,8 +143,10 @@ void DeviceActivities::addActivities()
             firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source, calledUntil);
             meeting_[i] = -1;
         }
-        Timestamp& ranUntil = ranUntilOf[process];
-        parts_.activities[firsts_[i]].wasDeviceBusy = ranUntil > event.launched;
+        // Before the first activity of a view, the device may have been busy. Copies wait for the host as well.
+        Timestamp& ranUntil = ranUntilOf.try_emplace(process, Timestamp::max()).first->second;
+        parts_.activities[firsts_[i]].wasDeviceBusy = ranUntil > event.launched || !isKernel;
+        ranUntil = ranUntil == Timestamp::max() ? event.end : ranUntil;
         ranUntil = std::max(ranUntil, event.end);
         causedAt_[i] = event.launched;
         ends_[process].push_back({event.end, lasts_[i], i});
@@ -224,6 +227,10 @@ void DeviceActivities::addStreamWaits()
 
 void DeviceActivities::addInferredOrder()
 {
+    for (const InferredWait& wait : inferredWaits(view_)) {
+        parts_.depend(lasts_[wait.from], firsts_[wait.to], Cause::StreamWait);
+        causedAt_[wait.to] = std::max(causedAt_[wait.to], view_.device[wait.from].end);
+    }
     for (const std::size_t i : order_) {
         const DeviceEvent& event = view_.device[i];
         if (event.start - causedAt_[i] <= kUnexplainedGap)

@@ -12,7 +12,7 @@ namespace tilescope::analysis {
 /// The kernels, copies and collectives of a recording as activities, with their order on devices and between ranks.
 ///
 /// A kernel depends on the work before it on its stream. After a recorded wait of its stream, it depends on the
-/// work of the other stream before the recorded event. In a replayed CUDA graph, it depends on the node of the
+/// work of the other stream before the recorded event; where only the calls were recorded, see inferredWaits(). In a replayed CUDA graph, it depends on the node of the
 /// same launch that ended last. If its launch and all these dependencies are more than 10 µs before its start, it
 /// also depends on the work that the process ran last on another stream: that wait was not recorded. A collective
 /// has an empty activity for the arrival of each rank; its transfer begins when the last rank has arrived.

@@ -18,7 +18,7 @@ namespace {
 using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
-constexpr Nanoseconds kShortestWait = 10'000_ns; ///< of a copy call for its stream
+constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
 bool isCollectiveOp(std::string_view name)
@@ -144,6 +144,13 @@ void HostActivities::addEvent(ThreadId thread, Event event, const PathSource& so
 
 void HostActivities::readEvents()
 {
+    std::unordered_map<StringId, bool> taking;
+    const auto takes = [&](StringId name) {
+        const auto [known, isNew] = taking.try_emplace(name, false);
+        if (isNew && name)
+            known->second = takesFromWorkers(view_.textOf(name));
+        return known->second;
+    };
     std::unordered_map<StringId, bool> loading;
     const auto loads = [&](StringId name) {
         const auto [known, isNew] = loading.try_emplace(name, false);
@@ -152,14 +159,21 @@ void HostActivities::readEvents()
         return known->second;
     };
     for (const Range& range : view_.ranges)
-        addEvent(
-            range.thread,
-            {.host = {{range.start, range.end}}, .layer = 0, .mayWait = true, .loads = loads(range.name)},
-            {.kind = PathSource::Kind::Range, .name = range.name, .path = range.path});
+        addEvent(range.thread,
+                 {.host = {{range.start, range.end}},
+                  .layer = 0,
+                  .mayWait = true,
+                  .loads = loads(range.name),
+                  .takes = takes(range.name)},
+                 {.kind = PathSource::Kind::Range, .name = range.name, .path = range.path});
     for (const Frame& frame : view_.frames)
         if (loads(frame.name))
             addEvent(frame.thread,
-                     {.host = {{frame.start, frame.end}}, .layer = 1, .mayWait = true, .loads = true},
+                     {.host = {{frame.start, frame.end}},
+                      .layer = 1,
+                      .mayWait = true,
+                      .loads = true,
+                      .takes = takes(frame.name)},
                      {.kind = PathSource::Kind::Frame, .name = frame.name});
     std::unordered_map<StringId, KernelFamily> families;
     for (const Op& op : view_.ops) {
@@ -174,7 +188,8 @@ void HostActivities::readEvents()
                   .part = isWork ? partOfFamily(family->second) : PathPart::Host,
                   .mayWait = isCollective,
                   .isActive = !isCollective,
-                  .loads = loads(op.name)},
+                  .loads = loads(op.name),
+                  .takes = takes(op.name)},
                  {.kind = PathSource::Kind::Op, .family = family->second, .name = op.name, .path = op.path});
     }
 }
@@ -250,7 +265,13 @@ void HostActivities::cutLanes()
         events.reserve(lane.events.size());
         for (const Event& event : lane.events)
             events.push_back(event.host);
-        lane.spans = hostSpans(events, lane.launches);
+        findBatches(lane);
+        std::vector<Timestamp> cuts = lane.launches;
+        for (const auto& [taken, batch] : lane.batches)
+            if (batch.isLate)
+                cuts.push_back(batch.loading.end);
+        std::ranges::sort(cuts);
+        lane.spans = hostSpans(events, cuts);
         findActive(lane);
         constexpr int kRange = 0;
         const auto isCollective = [](const Event& event) { return event.collective.has_value(); };
@@ -258,6 +279,51 @@ void HostActivities::cutLanes()
                                 std::ranges::all_of(lane.events, [&isCollective](const Event& event) {
                                     return isCollective(event) || event.layer == kRange;
                                 });
+    }
+}
+
+void HostActivities::findBatches(Lane& lane)
+{
+    std::vector<Interval> taken;
+    for (const Event& event : lane.events)
+        if (event.takes && (taken.empty() || event.host.time.start >= taken.back().end))
+            taken.push_back(event.host.time);
+    const std::vector<std::optional<LoadedBatch>> batches = loadedBatches(taken);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+        if (batches[i])
+            lane.batches.emplace_back(taken[i], *batches[i]);
+}
+
+/// The work of the processes that load its batches, one after the other.
+void HostActivities::addLoadings(Lane& lane, std::size_t index)
+{
+    if (lane.batches.empty())
+        return;
+    const std::uint32_t source = parts_.addSource(
+        {.process = lane.process, .thread = ThreadId{kFirstDataWorkers + static_cast<std::uint32_t>(index)}});
+    for (const auto& [taken, batch] : lane.batches) {
+        const std::uint32_t loading = parts_.add(batch.loading, PathPart::DataLoading, source);
+        if (!lane.loadings.empty())
+            parts_.depend(lane.loadings.back(), loading, Cause::Program);
+        lane.loadings.push_back(loading);
+    }
+}
+
+/// Processes that paused between two batches had loaded as many as they may, until the thread took one.
+void HostActivities::letTakesMakeRoom(const Lane& lane)
+{
+    for (std::size_t i = 1; i < lane.batches.size(); ++i) {
+        const Timestamp start = lane.batches[i].second.loading.start;
+        if (start <= lane.batches[i - 1].second.loading.end)
+            continue;
+        const auto next = std::ranges::upper_bound(
+            lane.batches.begin(), lane.batches.begin() + static_cast<std::ptrdiff_t>(i), start, {},
+            [](const auto& batch) { return batch.first.end; });
+        if (next == lane.batches.begin())
+            continue;
+        const auto ended = std::ranges::upper_bound(lane.ended, (next - 1)->first.end, {}, &Ended::time);
+        if (ended != lane.ended.begin())
+            parts_.depend((ended - 1)->activity, lane.loadings[i], Cause::HandOver);
     }
 }
 
@@ -303,8 +369,10 @@ void HostActivities::addActivities(std::size_t index)
     // What is launched at once still depends on the thread.
     if (!lane.launches.empty() && lane.launches.front() <= lane.spans.front().time.start)
         addSpan(lane, {lane.launches.front(), lane.launches.front()}, PathPart::Host, lane.source);
+    addLoadings(lane, index);
     Timestamp loadsUntil = Timestamp::min();
     auto event = lane.events.begin();
+    std::size_t batch = 0;
     for (const HostSpan& span : lane.spans) {
         for (; event != lane.events.end() && event->host.time.start <= span.time.start; ++event)
             if (event->loads)
@@ -314,6 +382,15 @@ void HostActivities::addActivities(std::size_t index)
         if (span.time.start < loadsUntil && (part == PathPart::Host || part == PathPart::Launch))
             part = PathPart::DataLoading;
         const std::uint32_t source = innermost ? innermost->host.source : lane.source;
+        if (batch < lane.batches.size() && span.time.start >= lane.batches[batch].first.start) {
+            const LoadedBatch& taken = lane.batches[batch].second;
+            if (taken.isLate && span.time.end <= taken.loading.end && part == PathPart::DataLoading)
+                continue; // the thread waits
+            if (const std::uint32_t loading = lane.loadings[batch++]; part == PathPart::DataLoading) {
+                parts_.depend(loading, addSpan(lane, span.time, part, source), Cause::HandOver);
+                continue;
+            }
+        }
         if (innermost && innermost->collective) {
             addCollective(lane, span.time, *innermost);
             continue;
@@ -330,6 +407,11 @@ void HostActivities::addActivities(std::size_t index)
                               Cause::Device);
                 continue;
             }
+        if (innermost && innermost->call)
+            if (const auto end = endedBefore(lane, *innermost->call, span.time.start)) {
+                parts_.depend(end->activity, addSpan(lane, span.time, part, source), Cause::Device);
+                continue;
+            }
         if (!innermost || innermost->mayWait)
             if (std::optional<HandOver> handOver = lane.isForCollectives ? submittedBy(index, span.time.end)
                                                                          : handedOver(index, span.time)) {
@@ -339,6 +421,7 @@ void HostActivities::addActivities(std::size_t index)
             }
         addSpan(lane, span.time, part, source);
     }
+    letTakesMakeRoom(lane);
     if (std::optional<HandOver> handOver = startedBy(index)) {
         handOver->to = lane.ended.front().activity;
         handOvers_.push_back(*handOver);
@@ -371,9 +454,6 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
                                                              Interval span) const
 {
     const bool isCopy = call.kind == ApiKind::Memory && isCopyCall(view_.textOf(call.name));
-    const bool isWait = (call.kind == ApiKind::Synchronize && !isStreamWaitCall(view_.textOf(call.name))) ||
-                        call.kind == ApiKind::Wait ||
-                        (call.kind == ApiKind::Memory && isFreeCall(view_.textOf(call.name)));
     if (const auto staged = stagedCopies_.find(call.correlation.value);
         isCopy && call.correlation && staged != stagedCopies_.end() && span.end <= staged->second.submitted)
         return endOf(staged->second.before);
@@ -381,23 +461,55 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
         if (const auto event = queues_.makesRoomFor(call.correlation.value);
             event && view_.device[*event].end <= span.end)
             return endOf(*event);
+    const bool isWait = waitsForDevice(call);
     if (!isCopy && !isWait)
         return {};
-    const Wait* wait = nullptr;
-    if (const auto known = waits_.find(call.correlation.value); call.correlation && known != waits_.end())
-        wait = known->second;
     const auto isAwaited = [&](const DeviceEvent& event) {
-        if (isCopy)
-            return call.correlation && event.correlation == call.correlation;
-        if (!wait || !wait->stream || wait->kind == WaitKind::Context)
-            return true;
-        return event.stream == wait->stream &&
-               (!wait->recordCorrelation || event.correlation <= wait->recordCorrelation);
+        return isCopy ? call.correlation && event.correlation == call.correlation : isAwaitedBy(call, event);
     };
     const std::vector<DeviceActivities::End>& ends = device_.endsOf(lane.process);
     for (auto end = std::ranges::upper_bound(ends, span.end, {}, &DeviceActivities::End::time);
          end != ends.begin() && (end - 1)->time > span.start; --end)
         if (isAwaited(view_.device[(end - 1)->event]))
+            return *(end - 1);
+    return {};
+}
+
+bool HostActivities::waitsForDevice(const ApiCall& call) const
+{
+    return (call.kind == ApiKind::Synchronize && !isStreamWaitCall(view_.textOf(call.name))) ||
+           call.kind == ApiKind::Wait ||
+           (call.kind == ApiKind::Memory && isFreeCall(view_.textOf(call.name)));
+}
+
+const Wait* HostActivities::waitOf(const ApiCall& call) const
+{
+    const auto known = waits_.find(call.correlation.value);
+    return call.correlation && known != waits_.end() ? known->second : nullptr;
+}
+
+bool HostActivities::isAwaitedBy(const ApiCall& call, const DeviceEvent& event) const
+{
+    const Wait* const wait = waitOf(call);
+    if (!wait || !wait->stream || wait->kind == WaitKind::Context)
+        return true;
+    return event.stream == wait->stream &&
+           (!wait->recordCorrelation || event.correlation <= wait->recordCorrelation);
+}
+
+/// The last work that a call would have waited for, had it not ended before the call.
+std::optional<DeviceActivities::End> HostActivities::endedBefore(const Lane& lane, const ApiCall& call,
+                                                                 Timestamp time) const
+{
+    const bool isOfUnknownEvent =
+        !waitOf(call) && view_.textOf(call.name).find("EventSynchronize") != std::string_view::npos;
+    if (!waitsForDevice(call) || isOfUnknownEvent)
+        return {};
+    constexpr std::ptrdiff_t kMostTried = 64;
+    const std::vector<DeviceActivities::End>& ends = device_.endsOf(lane.process);
+    const auto after = std::ranges::upper_bound(ends, time, {}, &DeviceActivities::End::time);
+    for (auto end = after; end != ends.begin() && after - end < kMostTried; --end)
+        if (isAwaitedBy(call, view_.device[(end - 1)->event]))
             return *(end - 1);
     return {};
 }

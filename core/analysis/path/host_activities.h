@@ -3,12 +3,14 @@
 #include "core/analysis/path/device_activities.h"
 #include "core/analysis/path/host_spans.h"
 #include "core/analysis/path/launch_queues.h"
+#include "core/analysis/path/loaded_batches.h"
 #include "core/analysis/path/recording_view.h"
 
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -19,7 +21,8 @@ namespace tilescope::analysis {
 /// names, or else the last work of the process before the call returned. A launch waits while the queue of its
 /// stream is full. A call that copies pageable memory waits for the work before the copy on its stream. A thread
 /// also waits while it is in no op or call and another thread of the process works for at least half of the
-/// time, as in backward. The first activity of a thread depends on the last activity of another thread of the
+/// time, as in backward. While a thread waits for a batch of a data loader, the processes of the loader work, which
+/// are not recorded (loadedBatches()). The first activity of a thread depends on the last activity of another thread of the
 /// process. A thread that only runs collectives begins one when an op of another thread submits it; that op may
 /// continue. A collective on the host has an empty activity for its arrival; its transfer begins when the last
 /// rank has arrived.
@@ -43,6 +46,7 @@ private:
         bool mayWait = false;                       ///< the thread may wait for another thread
         bool isActive = false; ///< an op, a call or a collective: another thread may wait for it
         bool loads = false;    ///< it loads the next batch
+        bool takes = false;    ///< it takes the next batch from other processes
     };
     struct Ended {
         Timestamp time{};
@@ -57,7 +61,10 @@ private:
         std::vector<Interval> active = {}; ///< in order
         std::vector<Ended> ended = {};     ///< its activities, by end
         std::uint32_t source = 0;          ///< number of the time between its events
-        bool isForCollectives = false;     ///< it has collectives and ranges, but no ops or calls
+        /// Batches that it takes from other processes, by the time at which it takes them.
+        std::vector<std::pair<Interval, LoadedBatch>> batches = {};
+        std::vector<std::uint32_t> loadings = {}; ///< their activities
+        bool isForCollectives = false;            ///< it has collectives and ranges, but no ops or calls
     };
     /// A collective on the host.
     struct Meeting {
@@ -80,12 +87,20 @@ private:
     void readCollectives();
     void cutLanes();
     void findActive(Lane& lane);
+    void findBatches(Lane& lane);
     void addActivities(std::size_t lane);
+    void addLoadings(Lane& lane, std::size_t index);
+    void letTakesMakeRoom(const Lane& lane);
     void addCollective(Lane& lane, Interval span, const Event& event);
     void addHandOvers();
     void addMeetings();
     std::uint32_t addSpan(Lane& lane, Interval time, PathPart part, std::uint32_t source);
     std::optional<DeviceActivities::End> awaited(const Lane& lane, const ApiCall& call, Interval span) const;
+    bool waitsForDevice(const ApiCall& call) const;
+    const Wait* waitOf(const ApiCall& call) const;
+    bool isAwaitedBy(const ApiCall& call, const DeviceEvent& event) const;
+    std::optional<DeviceActivities::End> endedBefore(const Lane& lane, const ApiCall& call,
+                                                     Timestamp time) const;
     void findStagedCopies();
     DeviceActivities::End endOf(std::size_t event) const;
     std::optional<HandOver> handedOver(std::size_t lane, Interval span) const;

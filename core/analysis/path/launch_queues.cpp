@@ -10,7 +10,9 @@ namespace {
 
 using namespace literals;
 
-constexpr Nanoseconds kLongCall = 20'000_ns; ///< a shorter one has not waited
+constexpr Nanoseconds kLongCall = 8'000_ns;     ///< a shorter one has not waited
+constexpr Nanoseconds kLongestCall = 20'000_ns; ///< a longer one has
+constexpr int kTimesUsual = 3; ///< nor has one that takes less than so many times the lower quartile
 constexpr Nanoseconds kReturnTime =
     20'000_ns; ///< from the end of the work until the call that waited returns
 constexpr std::size_t kFewestCalls = 3;
@@ -53,11 +55,21 @@ LaunchQueues::LaunchQueues(const RecordingView& view)
 
 std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& commands)
 {
+    std::vector<Nanoseconds> lengths;
+    for (const Command& command : commands)
+        if (command.call.length() > Nanoseconds(0))
+            lengths.push_back(command.call.length());
+    if (lengths.empty())
+        return {};
+    // The shorter calls show how long one takes that does not wait.
+    const auto quarter = lengths.begin() + std::ssize(lengths) / 4;
+    std::ranges::nth_element(lengths, quarter);
+    const Nanoseconds longCall = std::clamp(kTimesUsual * *quarter, kLongCall, kLongestCall);
     std::map<std::size_t, std::size_t> counts; // of calls, by depth
     std::size_t all = 0;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Interval& call = commands[i].call;
-        if (call.length() < kLongCall)
+        if (call.length() < longCall)
             continue;
         // The last command that ended before the call returned.
         const auto after = std::ranges::upper_bound(

@@ -55,7 +55,7 @@ RecordedGraph recordedGraph(const RecordingView& view)
                 parts.depend(*launcher, device.firstOf(i), Cause::Launch);
     RecordedGraph recorded;
     recorded.sources = std::move(parts.sources);
-    recorded.graph = ActivityGraph(std::move(parts.activities), std::move(parts.dependencies));
+    recorded.graph = ActivityGraph(std::move(parts.activities), std::move(parts.dependencies), view.usual);
     const std::span<const Activity> activities = recorded.graph.activities();
     for (std::uint32_t i = 0; i < activities.size(); ++i) {
         const PathSource& source = recorded.sourceOf(i);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/path/activity_graph.h"
+#include "core/analysis/path/launch_lag.h"
 #include "core/analysis/time/text_of.h"
 #include "core/model/events.h"
 #include "core/model/party_index.h"
@@ -26,6 +27,7 @@ struct RecordingView {
     const PartyIndex& parties;
     TextOf textOf;
     std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
+    UsualLags usual = {};                                          ///< LaunchLag::usual() of the recording
     bool onGpu = true; ///< whether the run used a GPU; false: ops are the work
 };
 
@@ -43,6 +45,14 @@ struct PathSource {
     StreamId stream = {};
     std::int32_t step = kNoStep; ///< of an activity on a device: the step that launched it
 };
+
+/// The number of an artificial thread: it stands for the processes that load data for a thread. They are not recorded.
+inline constexpr std::uint32_t kFirstDataWorkers = 0xFFFE'0000; ///< threads of systems have smaller numbers
+inline bool areDataWorkers(ThreadId thread)
+{
+    constexpr std::uint32_t kMost = 0x1000;
+    return thread.value >= kFirstDataWorkers && thread.value < kFirstDataWorkers + kMost;
+}
 
 /// The parts that a graph is made of. `source` of an activity is an index into `sources`.
 struct GraphParts {

@@ -1,5 +1,7 @@
 #include "core/query/tables/path_graphs.h"
 
+#include "core/analysis/path/launch_lag.h"
+#include "core/analysis/path/loaded_batches.h"
 #include "core/analysis/time/data_loading.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/path_steps.h"
@@ -20,6 +22,15 @@ PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const PartyInd
       collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
       kernels_(reader, run)
 {
+    constexpr std::size_t kEnough = 5'000;
+    constexpr std::int64_t kMostRead = 500'000;
+    analysis::LaunchLag lag;
+    std::int64_t read = 0;
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        lag.add(parties.of(event.device, event.stream), event);
+        return lag.count() < kEnough && ++read < kMostRead;
+    });
+    usual_ = lag.usual();
 }
 
 std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval time, std::int64_t most)
@@ -50,6 +61,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
             batch_.frames.push_back(frame);
         return true;
     });
+    addBatchesAround(time);
     const auto isWithin = [&time](const auto& event) {
         return event.start < time.end && event.end >= time.start;
     };
@@ -68,7 +80,33 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
          .parties = parties_,
          .textOf = textsOf(reader_),
          .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
+         .usual = usual_,
          .onGpu = counts_.deviceEvents > 0});
+}
+
+void PathGraphs::addBatchesAround(analysis::Interval time)
+{
+    const auto takes = [this](const auto& event) {
+        return analysis::takesFromWorkers(reader_.text(event.name));
+    };
+    const bool takesBatches = std::ranges::any_of(batch_.ranges, takes) ||
+                              std::ranges::any_of(batch_.ops, takes) ||
+                              std::ranges::any_of(batch_.frames, takes);
+    if (!takesBatches)
+        return;
+    constexpr int kSteps = 3;
+    const store::EventWindow around{
+        .run = run_, .from = time.start - kSteps * time.length(), .to = time.end + kSteps * time.length()};
+    const auto add = [&](auto& events) {
+        return [&](const auto& event) {
+            if ((event.end < time.start || event.start > time.end) && takes(event))
+                events.push_back(event);
+            return true;
+        };
+    };
+    reader_.eachRange(around, add(batch_.ranges));
+    reader_.eachOp(around, add(batch_.ops));
+    reader_.eachFrame(around, add(batch_.frames));
 }
 
 void PathGraphs::eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take)

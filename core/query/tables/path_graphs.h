@@ -34,6 +34,9 @@ public:
     void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
 
 private:
+    /// Adds the times shortly before and after in which threads took batches: they tell how long one takes.
+    void addBatchesAround(analysis::Interval time);
+
     const store::RunReader& reader_;
     const RunId run_;
     const PartyIndex& parties_;
@@ -42,6 +45,7 @@ private:
     const std::vector<Collective> collectives_;
     const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
+    analysis::UsualLags usual_ = {};
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };
 

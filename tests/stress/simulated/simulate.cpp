@@ -2,9 +2,11 @@
 //
 //     simulate random FIRST COUNT FOLDER    the programs of these seeds, each in FOLDER/SEED
 //     simulate run PROGRAM.json FOLDER      that program
+//     simulate periods PROGRAM.json START:END …   prints what is true of these periods of rank 0, in ns
 //
 // A folder receives program.json, rank0.json, rank1.json, … (recordings) and truth.json. `what_if` in
-// truth.json has, by change, the wall times of all steps of the program executed with the change.
+// truth.json has, by change, the wall times of all steps of the program executed with the change; `what_if_ready` has
+// the same of a program whose batches are loaded at once, if other processes load them.
 
 #include "tests/support/simulator/kineto_recording.h"
 #include "tests/support/simulator/random_program.h"
@@ -72,6 +74,20 @@ nlohmann::json changedWalls(const SimulatedProgram& program, const Execution& ex
     return changes;
 }
 
+bool isOfLoader(const SimulatedThread& thread)
+{
+    return thread.isInOtherProcess;
+}
+
+SimulatedProgram withBatchesReady(SimulatedProgram program)
+{
+    for (SimulatedThread& thread : program.threads)
+        if (isOfLoader(thread))
+            for (Instruction& instruction : thread.instructions)
+                instruction.duration = Duration(0);
+    return program;
+}
+
 void writeProgram(const SimulatedProgram& program, const std::filesystem::path& folder)
 {
     std::filesystem::create_directories(folder);
@@ -79,6 +95,10 @@ void writeProgram(const SimulatedProgram& program, const std::filesystem::path& 
     nlohmann::json truth = jsonOf(truthOf(program, execution));
     truth["tags"] = program.tags;
     truth["what_if"] = changedWalls(program, execution);
+    if (std::ranges::any_of(program.threads, isOfLoader)) {
+        const SimulatedProgram ready = withBatchesReady(program);
+        truth["what_if_ready"] = changedWalls(ready, execute(ready));
+    }
     writeJson(folder / "program.json", jsonOf(program));
     writeJson(folder / "truth.json", truth);
     for (std::size_t rank = 0; rank < program.clocks.size(); ++rank)
@@ -100,7 +120,23 @@ int run(int argc, char** argv)
         writeProgram(programOf(nlohmann::json::parse(file)), argv[3]);
         return EXIT_SUCCESS;
     }
-    std::cerr << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER\n";
+    if (verb == "periods" && argc >= 3) {
+        std::ifstream file(argv[2]);
+        const SimulatedProgram program = programOf(nlohmann::json::parse(file));
+        const Execution execution = execute(program);
+        nlohmann::json list = nlohmann::json::array();
+        for (int i = 3; i < argc; ++i) {
+            const std::string text = argv[i];
+            const std::size_t colon = text.find(':');
+            const Span period{Duration(std::stoll(text.substr(0, colon))),
+                              Duration(std::stoll(text.substr(colon + 1)))};
+            list.push_back(jsonOf(truthOfPeriod(program, execution, 0, period)));
+        }
+        std::cout << list << '\n';
+        return EXIT_SUCCESS;
+    }
+    std::cerr << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER | "
+                 "simulate periods PROGRAM.json START:END …\n";
     return EXIT_FAILURE;
 }
 

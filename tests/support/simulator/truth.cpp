@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 
 namespace tilescope::simulator {
@@ -43,7 +46,32 @@ public:
         return std::move(truth_);
     }
 
+    PeriodTruth period(std::size_t rank, Span period) const
+    {
+        PeriodTruth truth;
+        const std::optional<std::uint32_t> last = lastOfPeriod(rank, period.end);
+        if (!last)
+            throw std::invalid_argument("no work begins or ends at " + std::to_string(period.end.count()));
+        addChain(*last, period, truth.path);
+        addChain(*last, period, truth.rivalPath, true);
+        return truth;
+    }
+
 private:
+    std::optional<std::uint32_t> lastOfPeriod(std::size_t rank, Duration time) const
+    {
+        std::optional<std::uint32_t> ending;
+        for (const ExecutedWork& work : execution_.works) {
+            if (work.rank != rank || work.end == work.start)
+                continue;
+            if (work.start == time)
+                return work.firstPiece;
+            if (work.end == time)
+                ending = work.piece;
+        }
+        return ending;
+    }
+
     struct StepEnd {
         StepTruth step;
         std::uint32_t last = 0; ///< the piece that ends with the step
@@ -194,6 +222,17 @@ nlohmann::json jsonOf(const WorkTimes& times)
 Truth truthOf(const SimulatedProgram& program, const Execution& execution)
 {
     return TruthFinder(program, execution).find();
+}
+
+PeriodTruth truthOfPeriod(const SimulatedProgram& program, const Execution& execution, std::size_t rank,
+                          Span period)
+{
+    return TruthFinder(program, execution).period(rank, period);
+}
+
+nlohmann::json jsonOf(const PeriodTruth& truth)
+{
+    return {{"path", jsonOf(truth.path)}, {"rival_path", jsonOf(truth.rivalPath)}};
 }
 
 nlohmann::json jsonOf(const Truth& truth)

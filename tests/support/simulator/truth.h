@@ -53,6 +53,17 @@ struct Truth {
 
 Truth truthOf(const SimulatedProgram& program, const Execution& execution);
 
+/// A period of a device: it ends when work of a rank begins or, if none begins then, ends.
+struct PeriodTruth {
+    WorkTimes path{}; ///< as of StepTruth
+    WorkTimes rivalPath{};
+};
+
+/// \throws std::invalid_argument  no work of the rank begins or ends at the end of the period
+PeriodTruth truthOfPeriod(const SimulatedProgram& program, const Execution& execution, std::size_t rank,
+                          Span period);
+nlohmann::json jsonOf(const PeriodTruth& truth);
+
 nlohmann::json jsonOf(const Truth& truth);
 
 } // namespace tilescope::simulator
