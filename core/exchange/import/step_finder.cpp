@@ -14,6 +14,27 @@ namespace tilescope::exchange {
 namespace {
 
 constexpr std::string_view kOptimizerStep = "Optimizer.step#";
+constexpr std::string_view kDeepSpeedStep = "DeepSpeedEngine.step"; ///< also ends a step
+
+bool endsStep(std::string_view name)
+{
+    return name.starts_with(kOptimizerStep) || name == kDeepSpeedStep;
+}
+
+/// The framework that marks its iterations with ranges of this name; empty: none.
+std::string_view frameworkOf(std::string_view name)
+{
+    if (name.starts_with("step[")) // step[DECODE bs=32]
+        return "SGLang";
+    if (name.starts_with("execute_context_") || name.starts_with("execute_new_") ||
+        name.starts_with("execute_model"))
+        return "vLLM";
+    if (name.starts_with("[Executor] _forward_step "))
+        return "TensorRT-LLM";
+    if (name.ends_with("run_training_batch")) // [pl][profile]run_training_batch
+        return "Lightning";
+    return {};
+}
 
 std::optional<std::int32_t> numberOf(std::string_view name)
 {
@@ -71,21 +92,31 @@ FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source, bo
 bool mayDelimitSteps(std::string_view name)
 {
     constexpr std::size_t kLongest = 64;
-    return name.size() <= kLongest && (name.starts_with(kOptimizerStep) || isNamedLikeStep(name));
+    return name.size() <= kLongest && (endsStep(name) || isNamedLikeStep(name) || !frameworkOf(name).empty());
 }
 
 FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first)
 {
     std::vector<StepCandidate> marked;
     std::vector<StepCandidate> named;
+    std::vector<StepCandidate> ofFramework;
     std::vector<StepCandidate> updates;
     for (const StepCandidate& range : ranges)
-        (range.isMarked ? marked : range.name.starts_with(kOptimizerStep) ? updates : named).push_back(range);
+        (range.isMarked                     ? marked
+         : endsStep(range.name)             ? updates
+         : !frameworkOf(range.name).empty() ? ofFramework
+                                            : named)
+            .push_back(range);
     if (!marked.empty())
         return stepsOf(marked, std::string(withoutNumber(marked.front().name)), true);
     if (named.size() >= 2)
         if (FoundSteps found =
                 stepsOf(named, "ranges named " + std::string(withoutNumber(named.front().name)));
+            found.steps.size() >= 2)
+            return found;
+    if (ofFramework.size() >= 2)
+        if (FoundSteps found =
+                stepsOf(ofFramework, "marks of " + std::string(frameworkOf(ofFramework.front().name)));
             found.steps.size() >= 2)
             return found;
     FoundSteps found = stepsOf(updates, "Optimizer.step");

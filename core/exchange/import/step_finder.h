@@ -31,18 +31,19 @@ struct StepCandidate {
 /// The steps of one process and how they were found.
 struct FoundSteps {
     std::vector<FoundStep> steps = {};
-    std::string source;      ///< "ProfilerStep", "Optimizer.step", "range step", "period of the kernels"
+    std::string source;      ///< "ProfilerStep", "marks of vLLM", "Optimizer.step", "period of the kernels"
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
     bool isOnDevice = false; ///< the steps are times of the device, which runs behind the host
     std::optional<std::uint32_t> thread = {}; ///< of the ranges that delimit the steps
     std::int64_t cuts = 0; ///< steps that end where the next one begins, as their ranges overlap
 };
 
-/// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step.
+/// Whether ranges of this name may delimit steps: step, iteration, train_step_12, Optimizer.step#AdamW.step, and what
+/// serving and training frameworks call their iterations.
 bool mayDelimitSteps(std::string_view name);
 
 /// Steps from ranges: those marked as steps (ProfilerStep#3), of whatever thread, otherwise ranges that are named like steps, at
-/// least two on one thread, otherwise from one Optimizer.step to the next. Empty if none of these is there.
+/// least two on one thread, otherwise iterations of frameworks, otherwise from one Optimizer.step to the next. Empty if none of these is there.
 /// \param ranges  in start order, the longest first, of one process; all that are marked or whose name mayDelimitSteps()
 /// \param first   start of the first event of the process
 FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first);

@@ -479,6 +479,26 @@ TEST(StepFinder, TakesMarkedRangesThenNamedOnesThenUpdates)
     EXPECT_EQ(between.steps[1].end, 190);
 }
 
+TEST(StepFinder, TakesTheIterationsThatFrameworksMark)
+{
+    for (const auto& [name, source] :
+         {std::pair("step[DECODE bs=32]", "marks of SGLang"),
+          std::pair("execute_context_0(0)_generation_32(32)", "marks of vLLM"),
+          std::pair("[Executor] _forward_step 7: 0 ctx reqs, 3 gen reqs", "marks of TensorRT-LLM"),
+          std::pair("[pl][profile]run_training_batch", "marks of Lightning")}) {
+        EXPECT_TRUE(mayDelimitSteps(name));
+        const std::vector<StepCandidate> ranges{{name, 0, 1, 0, 90, false},
+                                                {"Optimizer.step#AdamW.step", 1, 1, 80, 90, false},
+                                                {name, 2, 1, 100, 190, false},
+                                                {"Optimizer.step#AdamW.step", 3, 1, 180, 190, false}};
+        const FoundSteps found = stepsFromRanges(ranges, -5);
+        EXPECT_EQ(found.source, source);
+        EXPECT_FALSE(found.isInferred);
+        EXPECT_THAT(startsOf(found), ElementsAre(0, 100)) << name;
+    }
+    EXPECT_FALSE(mayDelimitSteps("execute_kernel"));
+}
+
 TEST(StepFinder, FindsThePeriodOfKernelsAndBeginsAtTheLongestPause)
 {
     std::vector<KernelInstant> kernels;
