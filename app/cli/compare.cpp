@@ -151,7 +151,7 @@ int compare(const CompareRequest& request, std::ostream& out)
         allowed = fractionOf(request.gate, "--gate");
     const store::RunReader a(first.recording.file);
     const store::RunReader b(second.recording.file);
-    query::PartyQuery parties;
+    query::PartyQuery parties{.allSteps = request.allSteps};
     if (!request.rank.empty())
         parties.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
     const auto spans = spansOf(request.from, request.to);

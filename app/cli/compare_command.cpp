@@ -76,6 +76,8 @@ int compareCommand(int argc, char** argv)
     arguments.option(
         "--rank", request.rank,
         "the rank whose step the causes are about, of runs of several processes (the mean of all)");
+    arguments.flag("--all-steps", request.allSteps,
+                   "means of recordings are of all steps, also of those that start up or compile");
     arguments.option("--limit", request.limit, "maximum number of rows of a table; 0: all (30)");
     if (!arguments.parse(argc, argv))
         return 0;

@@ -121,6 +121,8 @@ options
                 waiting, metrics, what-if, tree, roofline, memory, answers (the lowest rank) and advice (the mean of all)
   --process PID likewise, by the number of the process
   --device N    only this GPU: kernels, metrics, tree, roofline and memory; default of memory: the one with the highest peak
+  --all-steps   path, what-if, waiting and advice: means of a recording are of all steps, also of those that start up or
+                compile, which are left out otherwise; show steps says which
   --step N      only this step: kernels, ranks, collectives, path, waiting and metrics
   --range GLOB  only events in matching ranges: * within a component, ** across; show ranges: whole paths
   --group BY    kernels: name, family, range, phase, module, op; ops: name, range, phase, module;
@@ -307,7 +309,10 @@ const std::vector<Section>& sections()
          false,
          false,
          [](const store::RunReader& reader, const Request& request) {
-             return tableOf(shared(query::steps(reader, request.query, request.tree.span)));
+             query::StepsTable table = query::steps(reader, request.query, request.tree.span);
+             if (table.last && !table.rows.empty() && !request.tree.span)
+                 table.start = query::startPhase(reader, table.last->run);
+             return tableOf(shared(std::move(table)));
          }},
         {"ranks",
          {},
@@ -561,6 +566,7 @@ std::optional<Request> parse(std::span<const std::string> words, std::ostream& o
     arguments.option("--rank", rank, "");
     arguments.option("--process", process, "");
     arguments.option("--device", device, "");
+    arguments.flag("--all-steps", request.query.parties.allSteps, "");
     arguments.option("--step", step, "");
     arguments.option("--group", group, "");
     arguments.option("--at", at, "");

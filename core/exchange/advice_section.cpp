@@ -86,6 +86,15 @@ std::vector<std::string> notJudged(const query::AdviceTable& advice)
     return sentences;
 }
 
+/// " 28 of 30 steps; …", as further sentences.
+std::string leftOutText(const query::StepChoice& choice)
+{
+    std::string text;
+    for (const std::string& sentence : choice.notes())
+        text += " " + sentence;
+    return text;
+}
+
 } // namespace
 
 std::vector<std::string> closingNotes(const query::AdviceTable& advice)
@@ -103,9 +112,10 @@ std::string denominatorOf(const query::AdviceTable& advice)
     if (advice.isWhole)
         return "Shares are of the whole recording, " + durationText(advice.perStep(advice.wall)) +
                ": no steps were recorded.";
-    return "Shares are of the mean wall time of " + counted(advice.steps, "traced step") + ", " +
+    return "Shares are of the mean wall time of " +
+           advice.choice.counted(advice.steps, advice.choice.leftOut.empty() ? "traced" : "typical") + ", " +
            durationText(advice.perStep(advice.wall)) +
-           (advice.process.empty() ? "." : "; " + advice.process + ".");
+           (advice.process.empty() ? "." : "; " + advice.process + ".") + leftOutText(advice.choice);
 }
 
 Table tableOf(std::shared_ptr<const query::AdviceTable> advice)

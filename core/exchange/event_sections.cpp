@@ -82,8 +82,11 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
              part("unexplained_ns", "unexplained", &StepPartition::unexplained),
              column("verdict", "verdict", [](const Row& row) { return wordOf(row.verdict()); },
                     {.keep = 2, .meaning = Meaning::Verdict}),
+             column.programs("typical", [](const Row& row) { return row.leftOut.empty(); }),
              column("why", "why",
                     [](const Row& row) {
+                        if (!row.leftOut.empty())
+                            return cellOf("not typical: " + row.leftOut);
                         if (row.verdict() == analysis::StepVerdict::Unjudged)
                             return cellOf("activities of the step are missing or have impossible times");
                         return row.onGpu ? cellOf(explain(row.partition)) : Cell();
@@ -98,6 +101,10 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                               " after the first event.");
     if (std::any_of(steps->rows.begin(), steps->rows.end(), [](const Row& row) { return row.onGpu; }))
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
+    for (std::string& sentence : steps->choice.notes())
+        table.notes.push_back(std::move(sentence));
+    if (steps->start)
+        table.notes.push_back(steps->start->text());
     return table;
 }
 

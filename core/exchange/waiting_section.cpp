@@ -56,6 +56,8 @@ std::string whyNothingWaits(const query::WaitingTable& waiting)
 std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
 {
     std::vector<std::string> notes{idleSentence(waiting)};
+    for (std::string& sentence : waiting.choice.notes())
+        notes.push_back(std::move(sentence));
     if (waiting.group == WaitingGroup::Place || waiting.group == WaitingGroup::Thread)
         notes.push_back("The times are exact and add up to the idle time: the time between two launches of a "
                         "thread while "

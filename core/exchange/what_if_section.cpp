@@ -29,7 +29,12 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
     if (std::ranges::any_of(whatIf->rows, [](const Row& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &Row::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{
-             column("steps", "steps", [](const Row& row) { return std::ssize(row.steps); }, {.keep = 0}),
+             column("steps", "steps",
+                    [](const Row& row) {
+                        return std::ranges::count_if(
+                            row.steps, [](const query::WhatIfStep& step) { return step.leftOut.empty(); });
+                    },
+                    {.keep = 0}),
              column.programs("recorded_ms", [](const Row& row) { return std::optional(row.recordedMs); }),
              column.programs("predicted_ms", [](const Row& row) { return std::optional(row.predictedMs); }),
              column.programs("ratio", [](const Row& row) { return std::optional(row.ratio); }),
@@ -51,6 +56,7 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
                          .add("step", step.step)
                          .add("wall_ns", step.wall)
                          .add("predicted_ns", step.predicted)
+                         .add("typical", step.leftOut.empty())
                          .json();
                  });
              })})
@@ -62,6 +68,8 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
                                               [](const auto& step) { return step.step.has_value(); });
     table.notes = {hasSteps ? "Medians over the steps; least and most are of single steps."
                             : "The recording has no steps: the prediction is of all of it."};
+    for (std::string& sentence : whatIf->choice.notes())
+        table.notes.push_back(std::move(sentence));
     if (whatIf->removedHost > Nanoseconds(0))
         table.notes.push_back("What is left out took the host " +
                               withUnit(static_cast<double>(whatIf->removedHost.count()), Unit::Nanoseconds) +

@@ -354,7 +354,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                                   selected.begin() + std::min<std::ptrdiff_t>(2, std::ssize(selected)));
     if (runs.size() == 2 && runs[0].process != runs[1].process) // only one has it: the means are compared
         for (SelectedRun& run : runs)
-            run.process = {};
+            run.process = {.allSteps = run.process.allSteps};
     if (runs.size() < 2) {
         loading_.cancel();
         const QString fills = tr("Two runs side by side: the verdict, their samples, kernels and memory.");

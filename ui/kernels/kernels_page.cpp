@@ -452,7 +452,9 @@ std::optional<query::PartyChoice> KernelsPage::party() const
         return *device;
     if (!run_ || run_->process.empty())
         return {};
-    const auto process = std::ranges::find(run_->run->processes, run_->process, &query::PartyChoice::query);
+    query::PartyQuery asked = run_->process;
+    asked.allSteps = false; // choices of processes have none
+    const auto process = std::ranges::find(run_->run->processes, asked, &query::PartyChoice::query);
     return process == run_->run->processes.end() ? std::nullopt : std::optional(*process);
 }
 

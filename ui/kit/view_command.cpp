@@ -33,6 +33,8 @@ ViewCommand& ViewCommand::add(const query::PartyQuery& parties)
         add("--process", std::to_string(*parties.pid));
     if (parties.device)
         add("--device", std::to_string(*parties.device));
+    if (parties.allSteps)
+        add("--all-steps");
     return *this;
 }
 

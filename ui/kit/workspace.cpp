@@ -399,6 +399,17 @@ void Workspace::setProcess(const query::PartyQuery& process)
     emit processChanged();
 }
 
+void Workspace::setAllSteps(bool all)
+{
+    if (all == allSteps_)
+        return;
+    history_->add({.name = tr("choice of steps"),
+                   .undo = [this, all] { setAllSteps(!all); },
+                   .redo = [this, all] { setAllSteps(all); }});
+    allSteps_ = all;
+    emit processChanged();
+}
+
 void Workspace::select(std::vector<RunKey> runs)
 {
     std::vector<RunKey> before = selection_;
@@ -450,6 +461,7 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         if (std::ranges::find(run.run->processes, process_, &query::PartyChoice::query) !=
             run.run->processes.end())
             run.process = process_;
+        run.process.allSteps = allSteps_;
     }
     if (selected.size() > 1)
         for (std::size_t i = 0; i < selected.size() && i < 26; ++i)

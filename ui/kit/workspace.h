@@ -140,6 +140,10 @@ public:
     void setProcess(const query::PartyQuery& process);
     const query::PartyQuery& process() const { return process_; }
 
+    /// Whether means of recordings are of all steps, instead of the typical ones (query::StepChoice).
+    void setAllSteps(bool all);
+    bool allSteps() const { return allSteps_; }
+
     /// The actions that the user can undo: selections of runs and of the time filter, and those that pages add.
     ViewHistory& history() { return *history_; }
 
@@ -217,6 +221,7 @@ private:
     QString kernel_;
     TimeFilter timeFilter_;
     query::PartyQuery process_;
+    bool allSteps_ = false;
     std::function<bool(const QString&, const ExperimentSpec&)> isQueued_;
     int nextFile_ = 1;
 };

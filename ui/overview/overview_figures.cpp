@@ -104,7 +104,9 @@ KeyFigure tracedStep(const OverviewData& data)
             walls.push_back(step->wall);
             line.set(step->wall, quantity::Unit::Nanoseconds);
             line.detail = (step->processes > 1 ? QStringLiteral("of %1 in all") : QStringLiteral("of %1"))
-                              .arg(counted(step->steps, "step"));
+                              .arg(step->steps < step->allSteps ? QStringLiteral("%1 of ").arg(step->steps) +
+                                                                      counted(step->allSteps, "step")
+                                                                : counted(step->steps, "step"));
         } else {
             line.detail =
                 run.data->isWhole ? QStringLiteral("no steps found") : QStringLiteral("reading the trace");

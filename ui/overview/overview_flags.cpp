@@ -113,6 +113,24 @@ QString lossText(const store::RunReader::LossRecord& loss)
     return text + QStringLiteral(": ") + wholeNumber(loss.count);
 }
 
+// Which steps of a recording means are of, and what happened before them.
+void addSteps(std::vector<Flag>& flags, const OverviewRun& run)
+{
+    for (const std::string& sentence : run.data->choice.notes())
+        flags.push_back({Flag::Kind::Note, QStringLiteral("Steps"),
+                         of(run) + QString::fromStdString(sentence),
+                         sentence.starts_with(run.data->choice.summary) && !run.data->choice.summary.empty()
+                             ? QStringLiteral("View > All steps includes the others")
+                             : QString(),
+                         QStringLiteral("timeline")});
+    if (run.data->start)
+        flags.push_back({Flag::Kind::Note,
+                         QStringLiteral("Start"),
+                         of(run) + QString::fromStdString(run.data->start->text()),
+                         {},
+                         QStringLiteral("timeline")});
+}
+
 void addLosses(std::vector<Flag>& flags, const OverviewRun& run)
 {
     bool any = false;
@@ -195,6 +213,7 @@ std::vector<Flag> flagsOf(const OverviewData& data)
         addResult(own, run);
         addVerdict(own, run);
         addPrecision(own, run);
+        addSteps(own, run);
         addLosses(own, run);
         addDrift(own, run);
         for (Flag& flag : own)

@@ -179,7 +179,7 @@ TableData rangeShareRows(const OverviewData& data)
             row.swatch = query::hueOfRange(range.path) == query::Hue::Range
                              ? Swatch::neutral()
                              : Swatch::of(query::Hue::Attention);
-            row.values[i] = double(range.wall->count()) / double(run.step->steps);
+            row.values[i] = double(range.wall->count()) / double(run.step->allSteps);
         }
     }
     PairTable table{.first = titleOf(exchange::RangeColumns(false).path.about), .detail = {}};

@@ -166,6 +166,11 @@ void WindowMenus::makeView()
     const auto follow = [this, clear] { clear->setEnabled(!window_.workspace().timeFilter().empty()); };
     connect(&window_.workspace(), &Workspace::timeFilterChanged, clear, follow);
     follow();
+    QAction* all = view->addAction(tr("All steps"), &window_.workspace(), &Workspace::setAllSteps);
+    all->setCheckable(true);
+    all->setToolTip(tr("Means of recordings are of all steps, also of those that start up or compile"));
+    const auto followSteps = [this, all] { all->setChecked(window_.workspace().allSteps()); };
+    connect(&window_.workspace(), &Workspace::processChanged, all, followSteps);
     QMenu* theme = view->addMenu(tr("Theme"));
     auto* group = new QActionGroup(theme);
     const std::pair<QString, ThemeChoice> choices[] = {{tr("Like the system"), ThemeChoice::System},

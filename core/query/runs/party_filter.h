@@ -14,12 +14,15 @@ class RunReader;
 
 namespace tilescope::query {
 
-/// Which processes and devices of a run a table is about.
+/// Which processes and devices of a run a table is about, and which steps its means are of.
 struct PartyQuery {
     std::optional<std::int32_t> rank = {};
     std::optional<std::int64_t> pid = {};
     std::optional<std::int32_t> device = {}; ///< number in the run
+    /// Means of a recording are of all steps instead of the typical ones (StepChoice).
+    bool allSteps = false;
 
+    /// Whether it is about all processes and devices.
     bool empty() const { return !rank && !pid && !device; }
     bool operator==(const PartyQuery&) const = default;
 };

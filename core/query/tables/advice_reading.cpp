@@ -7,6 +7,7 @@
 #include "core/analysis/time/step_walls.h"
 #include "core/analysis/work/device_sheets.h"
 #include "core/model/environment_facts.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
@@ -78,13 +79,14 @@ public:
     /// \param sources  gets those of this process too
     AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunParties& all,
                   const PartyQuery& parties, const TracedProcess* process, AdviceSources& sources,
-                  const std::function<bool()>& cancelled)
-        : reader_(reader), run_(run), cancelled_(cancelled), sources_(sources), textOf_(textsOf(reader)),
-          filter_(reader, run.run, parties), kernels_(reader, run.run),
+                  const StepChoice& choice, const std::function<bool()>& cancelled)
+        : reader_(reader), run_(run), choice_(choice), cancelled_(cancelled), sources_(sources),
+          textOf_(textsOf(reader)), filter_(reader, run.run, parties), kernels_(reader, run.run),
           kinds_(textOf_, kernels_, trace_, sources)
     {
         if (process)
             trace_.rank = process->rank;
+        process_ = numbersOf(filter_.parties(), process ? process->id : ProcessIndex{}).process;
         readDevices(all);
     }
 
@@ -382,8 +384,26 @@ private:
             trace_.host.waiting.push_back({time, sources_.of({.kind = "call", .name = "wait"})});
         noteErrands();
         addTiming();
+        keepTypical();
         if (trace_.onGpu)
             trace_.host.loading = trace_.loading;
+    }
+
+    /// Leaves out the steps that are not typical.
+    void keepTypical()
+    {
+        if (trace_.isWhole || choice_.leftOut.empty())
+            return;
+        std::vector<analysis::Interval> walls;
+        std::vector<Timestamp> errands;
+        for (std::size_t i = 0; i < trace_.walls.size(); ++i) {
+            if (!choice_.isTypical(process_, walls_.steps()[i].number))
+                continue;
+            walls.push_back(trace_.walls[i]);
+            errands.push_back(trace_.host.lastErrands[i]);
+        }
+        trace_.walls = std::move(walls);
+        trace_.host.lastErrands = std::move(errands);
     }
 
     /// The step in whose range on the host an instant lies.
@@ -434,11 +454,13 @@ private:
 
     const store::RunReader& reader_;
     const store::RunRecord& run_;
+    const StepChoice& choice_;
     const std::function<bool()>& cancelled_;
     AdviceSources& sources_;
     analysis::TextOf textOf_;
     PartyFilter filter_;
     AdviceTrace trace_;
+    std::optional<std::int32_t> process_ = {}; ///< number in the run; none: the only one
     analysis::StepWalls walls_;
     analysis::RecomputedOps recomputation_;
     analysis::Interval whole_{Timestamp::max(), Timestamp::min()};
@@ -463,11 +485,13 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
     AdviceTraces traces;
     reader.atOnce([&] {
         traces.run = chooseRun(reader, run);
+        traces.choice = stepChoice(reader, traces.run.run, parties);
         const RunParties all = reader.parties(traces.run.run);
         const std::vector<PartyChoice> choices = processChoices(all);
         const auto read = [&](const PartyQuery& query, const TracedProcess* process) {
-            traces.processes.push_back(
-                AdviceReading(reader, traces.run, all, query, process, traces.sources, cancelled).read());
+            traces.processes.push_back(AdviceReading(reader, traces.run, all, query, process, traces.sources,
+                                                     traces.choice, cancelled)
+                                           .read());
         };
         if (parties.empty() && !choices.empty()) {
             traces.process = processWords(choices, {});

@@ -94,6 +94,7 @@ public:
         table_.process = traces_.process;
         table_.isWhole = isWhole_;
         table_.steps = traces_.steps();
+        table_.choice = traces_.choice;
         table_.wall = traces_.wall();
         if (table_.steps == 0)
             return std::move(table_);
@@ -290,7 +291,8 @@ private:
         if (!isWhole_)
             for (const StepRow& row :
                  steps(reader_, {.run = traces_.run.run, .parties = traces_.parties}).rows)
-                idle += row.partition.launching;
+                if (traces_.choice.isTypical(row.numbers.process, row.step))
+                    idle += row.partition.launching;
         return idle;
     }
 

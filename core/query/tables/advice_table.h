@@ -2,6 +2,7 @@
 
 #include "core/analysis/advice/rule.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct AdviceTable {
     std::string process = {};                ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
     bool isWhole = false;                    ///< no steps were recorded: the whole recording counts as one
     std::int64_t steps = 0;                  ///< those of each process count
+    StepChoice choice = {};                  ///< of these steps
     Nanoseconds wall{0};                     ///< of all steps: the denominator of every share
     std::vector<Advice> rows = {};           ///< most time at stake first
     std::vector<UnjudgedRule> unjudged = {}; ///< by rule

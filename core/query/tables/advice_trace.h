@@ -6,6 +6,7 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/busy_parts.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -116,6 +117,7 @@ struct AdviceTraces {
     AdviceSources sources = {}; ///< of all processes
     /// Not empty. Processes without steps are left out if others have some.
     std::vector<AdviceTrace> processes = {};
+    StepChoice choice = {}; ///< of the steps
 
     std::int64_t steps() const; ///< those of each process count
     Nanoseconds wall() const;   ///< of all steps

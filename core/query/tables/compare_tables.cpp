@@ -339,7 +339,7 @@ private:
     {
         std::map<std::int32_t, std::vector<double>> walls;
         for (const StepRow& row : steps(reader, {.run = run, .parties = parties_}).rows)
-            if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0)
+            if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0 && row.leftOut.empty())
                 walls[row.step].push_back(milliseconds(wall));
         std::vector<double> times;
         for (const auto& [step, ofProcesses] : walls)

@@ -1,6 +1,7 @@
 #include "core/query/tables/gpu_side.h"
 
 #include "core/analysis/time/exposed_time.h"
+#include "core/query/runs/process_rank.h"
 
 #include <algorithm>
 #include <iterator>
@@ -17,8 +18,10 @@ GpuSide::GpuSide(const store::RunReader& reader, RunId run, const PartyQuery& pa
     : reader_(reader), scope_(scope), filter_(reader, run, parties), works_(reader, run), side_(side),
       calls_(reader, side.calls), stepPaths_(reader)
 {
-    if (scope_ != StepScope::Recording)
+    if (scope_ != StepScope::Recording) {
+        choice_ = stepChoice(reader, run, parties);
         return;
+    }
     if (const auto span = reader.span(run)) {
         parts_.addStep(0, {span->first, span->second});
         ++side_.steps;
@@ -36,7 +39,14 @@ void GpuSide::endRanges()
     std::ranges::sort(steps_, {}, &Range::start);
     for (const Range& range : steps_)
         parts_.addStep(range.step, {range.start, range.end});
-    side_.steps += std::ssize(steps_);
+    side_.steps += std::ranges::count_if(steps_, [this](const Range& range) {
+        return counts(filter_.parties().of(range.thread), range.step);
+    });
+}
+
+bool GpuSide::counts(ProcessIndex process, std::int32_t step) const
+{
+    return choice_.isTypical(numbersOf(filter_.parties(), process).process, step);
 }
 
 void GpuSide::add(const DeviceEvent& event)
@@ -61,14 +71,14 @@ void GpuSide::add(const DeviceEvent& event)
         compute_.back().end = std::max(compute_.back().end, event.end);
     else
         compute_.push_back({event.start, event.end});
-    if (step != kNoStep)
+    if (step != kNoStep && counts(filter_.parties().of(event.device, event.stream), step))
         calls_.add(event.path, event.name, event.kind, event.end - event.start);
 }
 
 void GpuSide::add(const AllocEvent& event)
 {
     if (event.action == AllocAction::Alloc && event.device && filter_.hasMemoryOf(event.device) &&
-        countedStep(event.step, scope_) != kNoStep)
+        countedStep(event.step, scope_) != kNoStep && counts(filter_.parties().of(event.device), event.step))
         allocated_[event.path] += static_cast<double>(event.bytes);
 }
 
@@ -83,7 +93,11 @@ void GpuSide::finish()
 
 void GpuSide::addPartitions()
 {
-    for (const analysis::StepPartition& part : parts_.partitions()) {
+    const std::vector<analysis::StepPartition> partitions = parts_.partitions();
+    for (std::size_t i = 0; i < partitions.size(); ++i) {
+        const analysis::StepPartition& part = partitions[i];
+        if (scope_ != StepScope::Recording && !counts(filter_.parties().of(steps_[i].thread), steps_[i].step))
+            continue;
         walls_.push_back(part.wall);
         side_.wall += nsOf(part.wall.length());
         side_.idle.launching += nsOf(part.launching);

@@ -6,6 +6,7 @@
 #include "core/query/tables/call_sums.h"
 #include "core/query/tables/device_works.h"
 #include "core/query/tables/step_side.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -52,6 +53,8 @@ private:
         DeviceEventKind kind;
     };
 
+    /// Whether the means contain the step of the process.
+    bool counts(ProcessIndex process, std::int32_t step) const;
     void addPartitions();
     /// \return  what is covered by it too
     std::vector<analysis::Interval> addExposed(std::vector<Piece>& pieces,
@@ -61,6 +64,7 @@ private:
     const store::RunReader& reader_;
     StepScope scope_;
     PartyFilter filter_;
+    StepChoice choice_;
     DeviceWorks works_;
     StepSide& side_;
     CallSums calls_;

@@ -166,7 +166,9 @@ private:
             row.module = analysis::moduleOf(analysis::fromStepDown(reader_.text(source.path)));
         row.process = parties().titleOf(source.process);
         row.rank = rankOf(parties(), source.process);
-        if (source.thread) {
+        if (analysis::areDataWorkers(source.thread)) {
+            row.lane = "processes of the data loader, not recorded";
+        } else if (source.thread) {
             const auto name = threads_.find(source.thread);
             row.lane = "thread " + (name == threads_.end() ? std::to_string(source.thread.value)
                                                            : std::string(name->second));
@@ -210,6 +212,7 @@ public:
         table.onGpu = counts.deviceEvents > 0;
         table.hasOps = counts.ops > 0;
         table.hasCalls = counts.apiCalls > 0;
+        table.choice = stepChoice(reader_, run_.run, query_.parties);
         std::vector<analysis::RecordedStep> steps =
             pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
         table.rowsOfRun = std::ssize(steps);
@@ -226,6 +229,9 @@ public:
                 group.rows = follower.pathsOfPieces(group.steps, query_.mostEvents);
             std::ranges::move(*group.rows, std::back_inserter(table.rows));
         }
+        for (PathRow& row : table.rows)
+            if (row.step)
+                row.leftOut = table.choice.whyNot(row.numbers.process, *row.step);
         return table;
     }
 

@@ -4,6 +4,7 @@
 #include "core/query/runs/party_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/tables/path_graphs.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -42,6 +43,7 @@ struct PathRow {
     std::string title = {}; ///< "rank 1"; empty in a run of one process
     std::optional<std::int32_t> rank = {};
     ProcessNumbers numbers = {};
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
     analysis::Interval wall = {};
     analysis::PathParts parts = {};
     std::vector<PathSegmentRow> segments =
@@ -53,6 +55,7 @@ struct PathTable {
     Timestamp origin{};             ///< start of the run's first event
     std::vector<PathRow> rows = {}; ///< by step, then rank
     std::int64_t rowsOfRun = 0;     ///< before selection
+    StepChoice choice = {};         ///< of the steps that means are of
     bool onGpu = false;
     bool hasOps = false;
     bool hasCalls = false;

@@ -21,8 +21,12 @@ namespace tilescope::query {
 namespace {
 
 /// \param isOfSpan  the rows are parts of steps, which have no mean: their sums are of a mean process
-std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps, bool isOfSpan)
+std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& rows, bool isOfSpan, const StepChoice& choice)
 {
+    std::vector<StepRow> steps;
+    for (const StepRow& row : rows)
+        if (isOfSpan || choice.isTypical(row.numbers.process, row.step))
+            steps.push_back(row);
     if (steps.empty())
         return {};
     analysis::StepPartition sum;
@@ -43,6 +47,7 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& steps, bool isOfS
         processes.insert(row.process);
     mean.processes = std::int64_t(processes.size());
     mean.steps = isOfSpan ? mean.processes : std::int64_t(steps.size());
+    mean.allSteps = isOfSpan ? mean.processes : std::int64_t(rows.size());
     const auto each = [&mean](Nanoseconds all) { return double(all.count()) / double(mean.steps); };
     mean.wall = each(wall);
     mean.gpuBusy = each(sum.gpuBusy);
@@ -99,7 +104,7 @@ std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId ru
     else
         for (const KernelRow& row : ops(reader, {.run = run, .parties = process}, span).rows)
             shares.add(hueOfOp(row.key), row.total, row.instances);
-    return shares.list(step.steps);
+    return shares.list(step.allSteps);
 }
 
 /// The time of ranks on a CPU, per step and rank; for a span, per rank.
@@ -200,7 +205,11 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     const PartyQuery& process = overview.process;
     if (!span)
         overview.utilisation = utilisationOf(reader, overview.run);
-    overview.step = meanStepOf(steps(reader, {.run = run, .parties = process}, span).rows, span.has_value());
+    overview.choice = span ? StepChoice{} : stepChoice(reader, run, process);
+    overview.step = meanStepOf(steps(reader, {.run = run, .parties = process}, span).rows, span.has_value(),
+                               overview.choice);
+    if (!span && !cancelled())
+        overview.start = startPhase(reader, run);
     if (overview.step && !cancelled()) {
         overview.families = familySharesOf(reader, run, *overview.step, span, process);
         if (!overview.step->onGpu && overview.parties.processes.size() > 1)

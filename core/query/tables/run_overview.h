@@ -6,6 +6,7 @@
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/tables/op_tables.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/query/timeline/hue.h"
 
 #include <functional>
@@ -18,7 +19,8 @@ namespace tilescope::query {
 /// Where the wall of a mean traced step went, in nanoseconds. Of a span: where its parts of steps went in a mean
 /// process.
 struct MeanStep {
-    std::int64_t steps = 0; ///< what sums are divided by, those of each process; of a span the processes
+    std::int64_t steps = 0;    ///< what sums are divided by, those of each process; of a span the processes
+    std::int64_t allSteps = 0; ///< the same with those that are not typical: the divisor of families
     std::int64_t processes = 1;
     bool onGpu = false; ///< false: there are only the wall and `communication`
     double wall = 0;
@@ -61,6 +63,8 @@ struct RunOverview {
     PartyQuery process = {};                ///< whose events are counted; empty: those of all, as a mean
     std::string processWords = {};          ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
     std::optional<MeanStep> step = {};      ///< none without traced steps (in the span)
+    StepChoice choice = {};                 ///< of the steps that `step` is of
+    std::optional<StartPhase> start = {};   ///< of a recording
     std::vector<FamilyShare> families = {}; ///< costliest first
     RangesTable ranges = {};
     std::optional<LiveMemoryTable> live =

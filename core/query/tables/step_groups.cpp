@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/range_totals.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/traced_steps.h"
 
@@ -151,7 +152,8 @@ RunGroups StepGroups::take()
     GroupSums ranges;
     std::size_t count = 0;
     for (const auto& [number, step] : steps_) {
-        if (!step.hasRanges)
+        if (!step.hasRanges ||
+            !choice_.isTypical(numbersOf(filter_.parties(), number.process).process, number.number))
             continue;
         ++count;
         for (GroupSums* sums : {&families, &kernels, &ranges})

@@ -3,6 +3,7 @@
 #include "core/query/runs/party_filter.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/query/tables/group_sums.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ public:
     /// \param reader  must outlive this object
     /// \param parties  only the steps of this process; empty: of all
     StepGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties)
-        : reader_(reader), run_(run), filter_(reader, run, parties), runKernels_(reader, run)
+        : reader_(reader), run_(run), filter_(reader, run, parties),
+          choice_(stepChoice(reader, run, parties)), runKernels_(reader, run)
     {
     }
 
@@ -135,6 +137,7 @@ private:
     const store::RunReader& reader_;
     const RunId run_;
     const PartyFilter filter_;
+    const StepChoice choice_;
     RunKernels runKernels_;
     std::map<StepOf, Step> steps_;
     std::vector<Path> paths_;

@@ -4,6 +4,7 @@
 #include "core/analysis/time/exposed_time.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/op_totals.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/tables/call_sums.h"
 #include "core/query/tables/device_works.h"
 #include "core/query/tables/gpu_side.h"
@@ -33,13 +34,16 @@ Interval timeOfEvent(const auto& event)
 class CpuRun {
 public:
     CpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepSide& side)
-        : reader_(reader), run_(run), parties_(parties), filter_(reader, run, parties), side_(side)
+        : reader_(reader), run_(run), parties_(parties), filter_(reader, run, parties),
+          choice_(stepChoice(reader, run, parties)), side_(side)
     {
     }
 
     void add()
     {
         for (const StepRow& row : steps(reader_, {.run = run_, .parties = parties_}).rows) {
+            if (!row.leftOut.empty())
+                continue;
             const double wall = nsOf(row.partition.wall.length());
             ++side_.steps;
             side_.wall += wall;
@@ -57,8 +61,11 @@ private:
         CallSums sums(reader_, side_.calls);
         eachTracedStep(reader_, run_, [&](const TracedStep& step) {
             std::vector<Op> ops;
-            std::ranges::copy_if(step.ops, std::back_inserter(ops),
-                                 [this](const Op& op) { return filter_.has(op.thread); });
+            std::ranges::copy_if(step.ops, std::back_inserter(ops), [&](const Op& op) {
+                const ProcessIndex process = filter_.parties().of(op.thread);
+                return filter_.has(op.thread) &&
+                       choice_.isTypical(numbersOf(filter_.parties(), process).process, step.step);
+            });
             const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
             for (std::size_t i = 0; i < ops.size(); ++i) {
                 sums.add(ops[i].path, ops[i].name, DeviceEventKind::Kernel, self[i]);
@@ -96,6 +103,7 @@ private:
     RunId run_;
     const PartyQuery& parties_;
     PartyFilter filter_;
+    StepChoice choice_;
     StepSide& side_;
     std::vector<Interval> walls_;
     std::vector<Interval> busy_; ///< while an op runs
@@ -274,11 +282,15 @@ std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::sp
         for (const RunId run : runs) {
             const PartyFilter filter(reader, run, parties);
             DeviceWorks works(reader, run);
+            const StepChoice choice =
+                scope == StepScope::Recording ? StepChoice{} : stepChoice(reader, run, parties);
             std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<LaunchedKernel>> kernels;
             reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
                 const std::int32_t step = countedStep(event.step, scope);
-                if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute)
-                    kernels[{filter.parties().of(event.device, event.stream), step}].push_back(
+                const ProcessIndex process = filter.parties().of(event.device, event.stream);
+                if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute &&
+                    choice.isTypical(numbersOf(filter.parties(), process).process, step))
+                    kernels[{process, step}].push_back(
                         {event.launched, event.start, event.name, event.path, event.end - event.start});
                 return true;
             });

@@ -23,6 +23,7 @@ StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const Par
             .process = parties.titleOf(step.process),
             .rank = rankOf(parties, step.process),
             .numbers = numbersOf(parties, step.process),
+            .inRun = step.process,
             .onGpu = onGpu,
             .partition = {.wall = {step.start, step.end},
                           .gpuBusy = step.gpuBusy,
@@ -157,6 +158,7 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
                     .process = parties.titleOf(process),
                     .rank = rankOf(parties, process),
                     .numbers = numbersOf(parties, process),
+                    .inRun = process,
                     .onGpu = onGpu,
                     .partition = partitions[process][next[process]++]};
         if (!onGpu)
@@ -164,6 +166,13 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
         if (!span || row.partition.wall.length() > Nanoseconds(0))
             rows.push_back(row);
     }
+    return rows;
+}
+
+std::vector<StepRow> recordedSteps(const store::RunReader& reader, RunId run)
+{
+    std::vector<StepRow> rows;
+    addSteps(reader, run, {}, {}, rows);
     return rows;
 }
 
@@ -185,8 +194,14 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
             addSteps(reader, run, query.parties, span, table.rows);
             const std::vector<std::int32_t> unjudged =
                 unjudgedSteps(factOf(reader.environment(run), kUnjudgedSteps));
-            for (std::size_t i = first; i < table.rows.size(); ++i)
-                table.rows[i].isUnjudged = std::ranges::binary_search(unjudged, table.rows[i].step);
+            StepChoice choice = stepChoice(reader, run, query.parties);
+            for (std::size_t i = first; i < table.rows.size(); ++i) {
+                StepRow& row = table.rows[i];
+                row.isUnjudged = std::ranges::binary_search(unjudged, row.step);
+                row.leftOut = choice.whyNot(row.numbers.process, row.step);
+            }
+            if (asked.size() == 1)
+                table.choice = std::move(choice);
         }
         table.hasProcesses =
             std::ranges::any_of(table.rows, [](const StepRow& row) { return !row.process.empty(); });

@@ -4,10 +4,12 @@
 #include "core/query/runs/event_query.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tilescope::query {
@@ -19,8 +21,10 @@ struct StepRow {
     std::string process = {};              ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< of the process; none if it is not part of a group
     ProcessNumbers numbers = {};
-    bool onGpu = false;      ///< false: there is only the wall
-    bool isUnjudged = false; ///< activities of the step are missing or have impossible times
+    ProcessIndex inRun = {};  ///< none: the only process
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
+    bool onGpu = false;       ///< false: there is only the wall
+    bool isUnjudged = false;  ///< activities of the step are missing or have impossible times
     analysis::StepPartition partition = {};
 
     analysis::StepVerdict verdict() const;
@@ -28,6 +32,8 @@ struct StepRow {
 
 struct StepsTable {
     std::vector<StepRow> rows = {};            ///< by run, then start
+    StepChoice choice = {};                    ///< of a single run
+    std::optional<StartPhase> start = {};      ///< of a recording, if the caller adds it
     std::optional<TimeSpan> span = {};         ///< rows are the parts of steps in it
     bool hasProcesses = false;                 ///< some row names one
     std::optional<store::RunRecord> last = {}; ///< of the runs in question; none: the file has no runs
@@ -44,6 +50,9 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query,
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run,
                                      const PartyQuery& parties = {},
                                      const std::optional<TimeSpan>& span = {});
+
+/// The steps of one run, without a choice of typical ones (`leftOut`).
+std::vector<StepRow> recordedSteps(const store::RunReader& reader, RunId run);
 
 /// Of one run.
 std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run);

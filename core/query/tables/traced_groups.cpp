@@ -3,11 +3,13 @@
 #include "core/analysis/time/range_totals.h"
 #include "core/analysis/work/op_totals.h"
 #include "core/model/text.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/query/runs/selection.h"
 #include "core/query/tables/group_sums.h"
 #include "core/query/tables/step_groups.h"
 #include "core/query/tables/traced_steps.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/query/timeline/hue.h"
 
 #include <map>
@@ -50,8 +52,10 @@ public:
     {
         if (span)
             addOfEach(eventsWithin(reader, run, *span));
-        else
+        else {
+            choice_ = stepChoice(reader, run, parties);
             eachTracedStep(reader, run, [this](const TracedStep& step) { addOfEach(step); });
+        }
     }
 
     RunGroups take()
@@ -81,7 +85,8 @@ private:
             if (filter_.has(event))
                 processes.insert(filter_.parties().of(event.device, event.stream));
         for (const ProcessIndex process : processes)
-            add(stepOf(filter_.parties(), process, step));
+            if (choice_.isTypical(numbersOf(filter_.parties(), process).process, step.step))
+                add(stepOf(filter_.parties(), process, step));
     }
 
     void add(const TracedStep& step)
@@ -132,6 +137,7 @@ private:
     RunKernels kernels_;
     const bool onGpu_;
     const PartyFilter filter_;
+    StepChoice choice_;
     std::size_t steps_ = 0;
     GroupSums familySums_;
     GroupSums kernelSums_;

@@ -373,11 +373,14 @@ private:
     void readSteps()
     {
         std::map<std::int32_t, int> numbers;
+        if (!query_.step)
+            table_.choice = stepChoice(reader_, table_.run.run, query_.parties);
         for (const analysis::RecordedStep& step :
              pathSteps(reader_, table_.run.run, filter_.parties(), [] { return false; })) {
             const auto process = processes_.find(step.process);
             if (process == processes_.end() || step.step == kNoStep ||
-                (query_.step && step.step != *query_.step))
+                (query_.step && step.step != *query_.step) ||
+                !table_.choice.isTypical(numbersOf(filter_.parties(), step.process).process, step.step))
                 continue;
             process->second.windows.push_back(step.wall);
             ++numbers[step.step];

@@ -3,6 +3,7 @@
 #include "core/analysis/stats/statistics.h"
 #include "core/analysis/waiting/host_cause.h"
 #include "core/query/runs/party_filter.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct WaitingTable {
     std::vector<WaitingRow> rows = {}; ///< the longest first; their times add up to `idle`
     Nanoseconds idle{0};
     Nanoseconds busy{0};
+    StepChoice choice = {};    ///< of these steps
     std::int64_t steps = 0;    ///< that `idle` is of; 0: the whole recording
     std::int64_t samples = 0;  ///< in idle time
     double lateShare = 0;      ///< of them whose wake-up was late

@@ -110,6 +110,7 @@ public:
     WhatIfTable read()
     {
         WhatIfTable table{.run = run_, .change = changeText(query_)};
+        table.choice = choice_ = stepChoice(reader_, run_.run, query_.parties);
         if (query_.freeLaunches && !onGpu_)
             throw Error{.what = "run " + std::to_string(run_.run.value) + " launches nothing on a GPU",
                         .where = "--free launches",
@@ -305,6 +306,10 @@ private:
         std::vector<double> ratios;
         for (const Simulated& each : done) {
             row.steps.push_back(each.step);
+            if (each.step.step)
+                row.steps.back().leftOut = choice_.whyNot(row.numbers.process, *each.step.step);
+            if (!row.steps.back().leftOut.empty())
+                continue;
             recorded.push_back(milliseconds(each.step.wall));
             predicted.push_back(milliseconds(each.step.predicted));
             ratios.push_back(recorded.back() > 0 ? predicted.back() / recorded.back() : 1);
@@ -332,6 +337,7 @@ private:
     PartyFilter filter_;
     PathGraphs graphs_;
     const bool onGpu_;
+    StepChoice choice_;
     std::vector<WorkSelection> selections_;
     std::vector<Nanoseconds> selected_; ///< by selection: time of its work
     Nanoseconds communication_{0};

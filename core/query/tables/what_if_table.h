@@ -4,6 +4,7 @@
 #include "core/query/runs/party_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/tables/path_graphs.h"
+#include "core/query/tables/typical_steps.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -40,6 +41,7 @@ struct WhatIfStep {
     std::optional<std::int32_t> step = {}; ///< none: the whole recording
     Nanoseconds wall{0};
     Nanoseconds predicted{0};
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
 };
 
 /// The prediction for one process.
@@ -59,6 +61,7 @@ struct WhatIfRow {
 struct WhatIfTable {
     store::RunRecord run = {};
     std::string change = {};          ///< in words
+    StepChoice choice = {};           ///< of the steps that the statistics are of
     Nanoseconds changed{0};           ///< recorded time of the work that `scales` and `removed` select
     Nanoseconds removedHost{0};       ///< recorded time in which the host launched what is removed
     std::vector<WhatIfRow> rows = {}; ///< by rank
