@@ -5,7 +5,6 @@
 #include "core/base/number_text.h"
 #include "core/machine/mapped_library.h"
 #include "core/machine/metric_choice.h"
-#include "core/model/losses.h"
 #include "core/model/metric.h"
 
 #include <cmath>
@@ -98,10 +97,8 @@ void addMetrics(exchange::HostCounters& counters, machine::SampledMetrics&& samp
     if (sampled.dramPeak > 0)
         counters.facts.push_back(
             {.key = kMetricDramPeak, .value = std::to_string(std::llround(sampled.dramPeak)), .unit = "B/s"});
-    if (sampled.dropped > 0)
-        counters.losses.emplace_back(RecordLoss::MetricSamplesDropped, sampled.dropped);
-    if (sampled.lost > 0)
-        counters.losses.emplace_back(RecordLoss::MetricSamplesLost, sampled.lost);
+    counters.metricSamplesDropped = sampled.dropped;
+    counters.metricSamplesLost = sampled.lost;
 }
 
 } // namespace tilescope::cli

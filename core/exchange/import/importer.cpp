@@ -143,8 +143,10 @@ void addCounters(TraceBuilder& builder, const HostCounters& counters)
 {
     for (const EnvironmentEntry& fact : counters.facts)
         builder.addEnvironment(fact);
-    for (const auto& [kind, count] : counters.losses)
-        builder.addLoss(kind, count);
+    if (counters.metricSamplesDropped > 0)
+        builder.addLoss(RecordLoss::MetricSamplesDropped, counters.metricSamplesDropped);
+    if (counters.metricSamplesLost > 0)
+        builder.addLoss(RecordLoss::MetricSamplesLost, counters.metricSamplesLost);
     for (const CounterTrack& read : counters.tracks) {
         CounterTrack track = read;
         if (read.device) {

@@ -69,7 +69,8 @@ struct HostCounters {
     std::int64_t pid = 0;                  ///< of the process that the host's counters are of
     std::vector<std::string> uuids = {};   ///< of the devices, by their number; empty: unknown
     std::vector<EnvironmentEntry> facts = {};
-    std::vector<std::pair<RecordLoss, std::int64_t>> losses = {}; ///< of these counters, and how many
+    std::int64_t metricSamplesDropped = 0; ///< that cannot be true
+    std::int64_t metricSamplesLost = 0;    ///< for which there was no room
 };
 
 /// Reads files and appends them to a recording as one run: the traces of several ranks, or a trace and the

@@ -414,7 +414,8 @@ TEST_F(Show, MetricsOfARunWithoutThemAreNone)
 {
     EXPECT_EQ(run({"metrics", "--run", "1"}), "no metrics: record with --metrics\n");
     EXPECT_TRUE(valid({"metrics", "--run", "1"}, "metrics").empty());
-    EXPECT_THAT(errorOf({file(), "metrics", "--group", "op"}), HasSubstr("allowed here: kernel, family, step"));
+    EXPECT_THAT(errorOf({file(), "metrics", "--group", "op"}),
+                HasSubstr("allowed here: kernel, family, step"));
 }
 
 } // namespace tilescope::cli

@@ -65,8 +65,9 @@ TEST(MetricChoice, SkipsWhatDoesNotFitAndGoesOn)
 {
     // DRAM read and write exclude each other.
     const PassesOf passes = [](std::span<const std::string> metrics) -> std::int64_t {
-        return std::ranges::count_if(metrics,
-                                     [](const std::string& name) { return name.find("dram") != std::string::npos; }) > 1
+        return std::ranges::count_if(
+                   metrics, [](const std::string& name) { return name.find("dram") != std::string::npos; }) >
+                       1
                    ? 2
                    : 1;
     };
@@ -79,7 +80,8 @@ TEST(MetricChoice, SkipsWhatDoesNotFitAndGoesOn)
 TEST(MetricChoice, TellsWhatTheGpuLacksOnlyIfItWasAskedFor)
 {
     const PassesOf passes = [](std::span<const std::string> metrics) -> std::int64_t {
-        return std::ranges::any_of(metrics, [](const std::string& name) { return name.find("nvl") != std::string::npos; })
+        return std::ranges::any_of(
+                   metrics, [](const std::string& name) { return name.find("nvl") != std::string::npos; })
                    ? 0
                    : 1;
     };

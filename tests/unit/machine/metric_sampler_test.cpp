@@ -19,7 +19,6 @@ namespace tilescope::machine {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 

@@ -150,7 +150,8 @@ TEST_F(MetricsOf, TellTheUseOfTensorCoresInTablesOfKernels)
     EXPECT_DOUBLE_EQ(table.rows[0].tensorActive.value(), 70);
     EXPECT_FALSE(table.rows[1].tensorActive) << "too few samples";
     EXPECT_EQ(table.whyNoTensor, "");
-    EXPECT_FALSE(kernels(store::RunReader(file_), {.range = "step/forward", .work = true}).rows[0].tensorActive)
+    EXPECT_FALSE(
+        kernels(store::RunReader(file_), {.range = "step/forward", .work = true}).rows[0].tensorActive)
         << "samples are of no place";
 }
 
