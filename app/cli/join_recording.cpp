@@ -214,6 +214,13 @@ void remove(const EndedRecording& recording, const Found& found)
             fs::remove(file);
             fs::remove(fs::path(file).replace_extension(".end"));
         }
+    // Of processes that were killed while they sampled a GPU.
+    std::vector<fs::path> claims;
+    for (const fs::directory_entry& entry : fs::directory_iterator(recording.folder))
+        if (entry.path().filename().string().starts_with("sampled-gpu-"))
+            claims.push_back(entry.path());
+    for (const fs::path& claim : claims)
+        fs::remove(claim);
     for (const char* folder : {"snapshots", "python"})
         fs::remove_all(recording.folder / folder);
     std::error_code holdsOthers;

@@ -2,9 +2,14 @@
 
 #include "app/record/device_thread.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +45,23 @@ std::string_view baseName(std::string_view name, bool& isUnissued)
     return name;
 }
 
+/// The same for all processes of a recording: the element of CUDA_VISIBLE_DEVICES, otherwise CUDA's number.
+std::string nameOfDevice(std::int32_t ordinal)
+{
+    const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+    std::string_view rest = value ? value : "";
+    for (std::int32_t i = 0; !rest.empty(); ++i) {
+        const std::size_t comma = rest.find(',');
+        if (i == ordinal) {
+            std::string name(rest.substr(0, comma));
+            std::ranges::replace(name, '/', '-');
+            return name;
+        }
+        rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+    }
+    return std::to_string(ordinal);
+}
+
 std::uint64_t placeKey(std::uint32_t kernel, std::uint64_t offset)
 {
     return std::uint64_t{kernel} << 32 | (offset & 0xffffffffU);
@@ -68,7 +90,8 @@ private:
     std::vector<CUpti_PCSamplingPCData> pcs_;
 };
 
-PcSampler::PcSampler(const PcSamplingApi& api) : api_(api)
+PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder)
+    : api_(api), folder_(std::move(folder))
 {
     thread_ = startQuietThread("tilescope-pc", [this] { run(); });
 }
@@ -101,6 +124,8 @@ bool PcSampler::setOn(bool on) noexcept
                 start(*context);
             else
                 end(*context);
+        if (!on)
+            releaseClaims();
     } catch (...) {
         noteTrouble("kernels were not sampled: no memory is left");
     }
@@ -176,10 +201,45 @@ void PcSampler::takeInChanges()
     }
 }
 
+/// Two processes that sample the same device may crash. A symbolic link needs no file descriptor.
+bool PcSampler::claim(std::int32_t device)
+{
+    const std::string link = (folder_ / ("sampled-gpu-" + nameOfDevice(device))).string();
+    if (std::ranges::find(claims_, link) != claims_.end())
+        return true;
+    const std::string own = std::to_string(getpid());
+    for (int i = 0; i < 2; ++i) {
+        if (symlink(own.c_str(), link.c_str()) == 0) {
+            claims_.push_back(link);
+            return true;
+        }
+        std::array<char, 32> holder{};
+        if (errno != EEXIST || readlink(link.c_str(), holder.data(), holder.size() - 1) < 0)
+            return errno != EEXIST; // no place for links: nobody else can have one either
+        const int process = std::atoi(holder.data());
+        if (process <= 0 || kill(process, 0) == 0 || errno != ESRCH)
+            break;
+        unlink(link.c_str()); // of a process that was killed
+    }
+    return false;
+}
+
+void PcSampler::releaseClaims()
+{
+    for (const std::string& link : std::exchange(claims_, {}))
+        unlink(link.c_str());
+}
+
 void PcSampler::start(Context& context)
 {
     if (context.isOn || context.isRefused || ends_.load())
         return;
+    if (!claim(context.device)) {
+        context.isRefused = true;
+        return noteTrouble(
+            "kernels of a process were not sampled: another process of the recording uses the same GPU, "
+            "and one can be sampled at a time");
+    }
     CUpti_PCSamplingEnableParams parameters{};
     parameters.size = CUpti_PCSamplingEnableParamsSize;
     parameters.ctx = context.handle;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -57,7 +58,8 @@ struct PcSamplerCounts {
 /// threads; the other functions by the threads that start, stop and write the recording.
 class PcSampler final : public trace::ContextWatch {
 public:
-    explicit PcSampler(const PcSamplingApi& api);
+    /// \param folder  of the recording: its processes claim devices there, because CUPTI samples for one process of a device
+    PcSampler(const PcSamplingApi& api, std::filesystem::path folder);
     ~PcSampler() override;
 
     /// Starts or stops sampling in every context. Does not wait for the device.
@@ -109,6 +111,9 @@ private:
     void run() noexcept;
     bool lockFor(int milliseconds) noexcept TILESCOPE_ATTRIBUTE(try_acquire_capability(true, cuptiMutex_));
     void takeInChanges() REQUIRES(cuptiMutex_);
+    /// \return  whether no other process of the recording samples this device
+    bool claim(std::int32_t device) REQUIRES(cuptiMutex_);
+    void releaseClaims() REQUIRES(cuptiMutex_);
     void start(Context& context) REQUIRES(cuptiMutex_);
     void end(Context& context) REQUIRES(cuptiMutex_);
     void stopIn(Context& context) REQUIRES(cuptiMutex_);
@@ -122,13 +127,15 @@ private:
     void noteTrouble(std::string sentence) EXCLUDES(mutex_);
 
     const PcSamplingApi api_;
+    const std::filesystem::path folder_;
     std::atomic<bool> ends_{false};
     std::atomic<bool> on_{false};
     std::atomic<std::uint32_t> period_{0};
 
     TryMutex cuptiMutex_; // held during calls of CUPTI; its callbacks only try to get it
     std::vector<std::unique_ptr<Context>> contexts_ GUARDED_BY(cuptiMutex_);
-    std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_); ///< by CUPTI's index
+    std::vector<std::string> claims_ GUARDED_BY(cuptiMutex_); ///< symbolic links
+    std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_);    ///< by CUPTI's index
 
     mutable Mutex mutex_;                            // never held during calls of CUPTI
     std::vector<Change> changes_ GUARDED_BY(mutex_); ///< that contexts_ does not have yet, in order

@@ -151,7 +151,7 @@ void Recording::prepareSampler(trace::CuptiSession& session)
     std::string reason;
     const auto api = PcSamplingApi::find(loadedCuptiLibrary(), session.api().version(), reason);
     if (api) {
-        auto sampler = std::make_unique<PcSampler>(*api);
+        auto sampler = std::make_unique<PcSampler>(*api, settings_.folder);
         reason = session.watchContexts(*sampler);
         const MutexLock lock(mutex_);
         if (reason.empty())

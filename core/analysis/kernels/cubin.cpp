@@ -243,6 +243,7 @@ private:
             row_.line = 1;
             row_.file = fileOf(1);
             kernel_ = {};
+            firstRow_ = cubin_.rows_.size();
         } else if (code == 2) { // set_address
             const auto target = targets_.find(in.position());
             const auto address = bytes > sizeof(std::uint64_t) ? in.take<std::uint64_t>()
@@ -264,7 +265,7 @@ private:
     void emit()
     {
         Row row = row_;
-        // Numbers of call sites count the rows of their unit.
+        // Numbers of call sites count the rows of their kernel.
         if (row.call > 0)
             row.call += static_cast<std::uint32_t>(firstRow_);
         const auto number = static_cast<std::uint32_t>(cubin_.rows_.size());

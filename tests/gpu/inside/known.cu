@@ -61,11 +61,11 @@ __global__ void bank_conflicts(float* out, int rounds)
 __global__ void barrier_imbalance(float* out, int rounds)
 {
     float a = threadIdx.x;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds; ++round) { // barrier_imbalance
         if (threadIdx.x < 32)
             for (int i = 0; i < 200; ++i)
                 a = a * 1.0001f + 0.5f;
-        __syncthreads(); // barrier_imbalance
+        __syncthreads(); // ptxas gives what follows it the line of the loop
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = a;
 }

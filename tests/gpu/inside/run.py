@@ -21,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # Kernel: the reasons that may dominate its stalls, and the least share of the samples on its marked line.
 KNOWN = {
-    "fma_only": ({"math_pipe_throttle", "wait", "dispatch_stall"}, 80),
+    "fma_only": ({"math_pipe_throttle", "wait", "dispatch_stall"}, 40),
     "dram_copy": ({"long_scoreboard", "lg_throttle"}, 60),
     "bank_conflicts": ({"short_scoreboard", "mio_throttle"}, 60),
     "barrier_imbalance": ({"barrier"}, 50),

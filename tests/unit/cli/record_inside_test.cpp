@@ -189,6 +189,47 @@ TEST_F(RecordInside, RefusesOptionsThatExcludeEachOther)
     EXPECT_THAT(alone.err, HasSubstr("add --inside"));
 }
 
+// Two recordings of tests/gpu/inside/attention.py on an H200, with tiles of 64 and of 32 keys.
+TEST_F(RecordInside, ShowsARecordingOfAGpu)
+{
+    const std::string file = std::string(INSIDE_DATA) + "/attention.tscope";
+    const ProgramResult lines = run({TILESCOPE_PROGRAM, "show", file, "inside", "--run", "1", "--kernel",
+                                     "flash_fwd", "--format", "json"});
+    ASSERT_EQ(lines.code, 0) << lines.err;
+    const json rows = json::parse(lines.out);
+    ASSERT_GE(rows.size(), 2U);
+    EXPECT_EQ(rows[0].at("line"), 14);
+    EXPECT_EQ(rows[1].at("line"), 12);
+    EXPECT_EQ(rows[1].at("stall"), "barrier");
+    int samples = 0;
+    for (const json& row : rows)
+        samples += row.at("samples").get<int>();
+    const ProgramResult kernels =
+        run({TILESCOPE_PROGRAM, "show", file, "inside", "--run", "1", "--format", "json"});
+    EXPECT_EQ(json::parse(kernels.out).at(0).at("samples"), samples);
+    const ProgramResult change = run({TILESCOPE_PROGRAM, "show", file, "inside", "--run", "2", "--against",
+                                      file + ":1", "--kernel", "flash_fwd", "--format", "json"});
+    ASSERT_EQ(change.code, 0) << change.err;
+    double slower = 0;
+    for (const json& row : json::parse(change.out))
+        slower += row.at("delta_ns").get<double>();
+    EXPECT_NEAR(slower, 38'000, 4'000) << "the difference of the mean times";
+    EXPECT_THAT(json::parse(change.out).at(0).at("text"), HasSubstr("maximum"));
+}
+
+TEST_F(RecordInside, OneProcessOfARecordingSamplesAGpu)
+{
+    const std::string cubin = std::string(INSIDE_DATA) + "/lines.cubin";
+    const std::string program = RECORDED_PROGRAM;
+    const ProgramResult result = record(
+        {"/bin/sh", "-c", program + " inside " + cubin + " & " + program + " inside " + cubin + "; wait"}, {},
+        {"--inside"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("another process of the recording uses the same GPU"));
+    EXPECT_EQ(samplesBy("reason", "reason")["barrier"], 20) << "of one process";
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
 TEST_F(RecordInside, AKilledProgramKeepsTheRest)
 {
     const ProgramResult result = record({RECORDED_PROGRAM, "kill"}, {}, {"--inside"});
