@@ -214,8 +214,10 @@ bool PcSampler::claim(std::int32_t device)
             return true;
         }
         std::array<char, 32> holder{};
-        if (errno != EEXIST || readlink(link.c_str(), holder.data(), holder.size() - 1) < 0)
-            return errno != EEXIST; // no place for links: nobody else can have one either
+        if (errno != EEXIST)
+            return true; // no place for links: no other process can have one either
+        if (readlink(link.c_str(), holder.data(), holder.size() - 1) < 0)
+            continue; // it was released just now
         const int process = std::atoi(holder.data());
         if (process <= 0 || kill(process, 0) == 0 || errno != ESRCH)
             break;
