@@ -20,7 +20,7 @@ namespace tilescope::cli {
 namespace {
 
 struct Option {
-    std::vector<std::string> names; ///< including their dashes
+    std::vector<std::string> names = {}; ///< including their dashes
     std::string* value = nullptr;
     std::vector<std::string>* values = nullptr; ///< of an option that may be repeated
     bool* flag = nullptr;                       ///< with `value` too: the value can only be attached
@@ -29,13 +29,18 @@ struct Option {
     bool isBoolean = false;                     ///< without a value it is `true`
     bool isOutput = false;                      ///< names an output that has a name
     bool isGiven = false;
+    std::string valueName = {}; ///< in --help; empty: of a flag
+    std::string help = {};
+    Arguments::Suggestions suggestions = {};
 
     const std::string& longName() const { return names.back(); }
 };
 
 struct Positional {
+    std::string name;
     std::string* value = nullptr;
     std::vector<std::string>* values = nullptr; ///< receives all remaining positionals
+    Arguments::Suggestions suggestions = {};
 };
 
 /// An option as typed: `--name=value` or `-nvalue`.
@@ -71,22 +76,48 @@ std::string dashed(std::string name)
     return name;
 }
 
-/// Splits "-o,--output".
+/// What --help calls the value in "--run N".
+std::string valueNameFrom(const std::string& text, const std::string& usual)
+{
+    const std::size_t space = text.find(' ');
+    return space == std::string::npos ? usual : text.substr(space + 1);
+}
+
+/// Splits "-o,--output", without the name of a value.
 std::vector<std::string> namesFrom(const std::string& text)
 {
     std::vector<std::string> names;
-    std::istringstream parts(text);
+    std::istringstream parts(text.substr(0, text.find(' ')));
     for (std::string name; std::getline(parts, name, ',');)
         names.push_back(name);
     return names;
 }
 
-std::string shown(const std::string& names, const std::string& argument)
+std::string shown(const Option& option)
 {
-    std::string text = names;
-    if (const std::size_t comma = text.find(','); comma != std::string::npos)
-        text.insert(comma + 1, " ");
-    return argument.empty() ? text : text + " " + argument;
+    std::string text;
+    for (const std::string& name : option.names)
+        text += (text.empty() ? "" : ", ") + name;
+    // The value of --inside[=GLOB] can only be attached.
+    return text + (option.valueName.empty() || option.valueName.front() == '[' ? "" : " ") + option.valueName;
+}
+
+/// The files that a shell suggests for an argument with this name in --help.
+std::string filesFor(std::string_view name)
+{
+    if (name == "FILE" || name == "A" || name == "B")
+        return "*.tscope";
+    if (name == "SPEC")
+        return "*.yaml";
+    const auto names = {"OUT", "DIR", "FOLDER", "PATH", "TRACE"};
+    return std::ranges::find(names, name) != names.end() ? "*" : "";
+}
+
+void printSuggestion(std::ostream& out, const std::string& typed, const std::string& word,
+                     const std::string& help)
+{
+    if (word.starts_with(typed))
+        out << word << (help.empty() ? "" : "\t" + help.substr(0, help.find_first_of(";:\n"))) << '\n';
 }
 
 } // namespace
@@ -99,13 +130,19 @@ public:
     void take(const Typed& typed, std::vector<std::string>::const_iterator& next,
               std::vector<std::string>::const_iterator end);
     void print(std::ostream& out) const;
+    /// Prints suggestions for the last of the words.
+    void complete(std::vector<std::string> words, std::ostream& out);
+    Option* known(const std::string& name);
+    Option& add(Option option, const std::string& names, const std::string& valueName,
+                const std::string& help);
 
     std::string usage;
     std::string purpose;
     std::string example;
-    std::string wholeHelp;
+    std::string heading; ///< of the topics
+    std::vector<Topic> topics;
     std::string appendix;
-    std::vector<std::pair<std::string, std::string>> optionHelp; ///< left and right column
+    std::vector<std::pair<std::string, std::string>> positionalHelp; ///< left and right column
     std::vector<Option> options;
     std::vector<Positional> positionals;
     std::size_t placed = 0;                      ///< positionals assigned so far
@@ -132,38 +169,38 @@ Arguments::Arguments(std::string usage, std::string purpose, std::string example
     impl_->example = std::move(example);
 }
 
-Arguments::Arguments(std::string_view help) : impl_(std::make_unique<Impl>())
-{
-    constexpr std::string_view kBefore = "usage: tilescope ";
-    impl_->wholeHelp = help;
-    impl_->usage = help.substr(kBefore.size(), help.find('\n') - kBefore.size());
-}
-
 Arguments::~Arguments() = default;
+
+Option& Arguments::Impl::add(Option option, const std::string& names, const std::string& valueName,
+                             const std::string& help)
+{
+    option.names = namesFrom(names);
+    option.valueName = valueNameFrom(names, valueName);
+    option.help = help;
+    return options.emplace_back(std::move(option));
+}
 
 void Arguments::positional(const std::string& name, std::string& into, const std::string& help)
 {
-    impl_->positionals.push_back({.value = &into});
-    impl_->optionHelp.emplace_back(name, help);
+    impl_->positionals.push_back({.name = name, .value = &into});
+    impl_->positionalHelp.emplace_back(name, help);
 }
 
 void Arguments::positionals(const std::string& name, std::vector<std::string>& into, const std::string& help)
 {
-    impl_->positionals.push_back({.values = &into});
-    impl_->optionHelp.emplace_back(name + "…", help);
+    impl_->positionals.push_back({.name = name, .values = &into});
+    impl_->positionalHelp.emplace_back(name + "…", help);
 }
 
 void Arguments::option(const std::string& names, std::string& into, const std::string& help)
 {
-    impl_->options.push_back({.names = namesFrom(names), .value = &into});
-    impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
+    impl_->add({.value = &into}, names, "VALUE", help);
 }
 
 void Arguments::output(const std::string& names, std::string& into, const std::string& help,
                        bool toStandardOutput)
 {
-    option(names, into, help);
-    impl_->options.back().isOutput = !toStandardOutput;
+    impl_->add({.value = &into}, names, "VALUE", help).isOutput = !toStandardOutput;
 }
 
 void Arguments::command(std::vector<std::string>& into)
@@ -173,21 +210,19 @@ void Arguments::command(std::vector<std::string>& into)
 
 void Arguments::repeated(const std::string& names, std::vector<std::string>& into, const std::string& help)
 {
-    impl_->options.push_back({.names = namesFrom(names), .values = &into});
-    impl_->optionHelp.emplace_back(shown(names, "VALUE"), help);
+    impl_->add({.values = &into}, names, "VALUE", help);
 }
 
 void Arguments::flag(const std::string& names, bool& into, const std::string& help)
 {
-    impl_->options.push_back({.names = namesFrom(names), .flag = &into});
-    impl_->optionHelp.emplace_back(shown(names, ""), help);
+    impl_->add({.flag = &into}, names, "", help);
 }
 
 void Arguments::attached(const std::string& names, const std::string& value, bool& isGiven, std::string& into,
                          const std::string& help)
 {
-    impl_->options.push_back({.names = namesFrom(names), .value = &into, .flag = &isGiven});
-    impl_->optionHelp.emplace_back(shown(names, "") + "[=" + value + "]", help);
+    Option& option = impl_->add({.value = &into, .flag = &isGiven}, names, "", help);
+    option.valueName = "[=" + value + "]";
 }
 
 void Arguments::choice(const std::string& names, std::string& into, std::vector<std::string> words,
@@ -196,8 +231,7 @@ void Arguments::choice(const std::string& names, std::string& into, std::vector<
     std::string alternatives;
     for (const std::string& word : words)
         alternatives += (alternatives.empty() ? "" : "|") + word;
-    impl_->optionHelp.emplace_back(shown(names, alternatives), help);
-    impl_->options.push_back({.names = namesFrom(names), .value = &into, .words = std::move(words)});
+    impl_->add({.value = &into, .words = std::move(words)}, names, alternatives, help);
 }
 
 void Arguments::key(const std::string& name, std::string& into, bool boolean)
@@ -211,15 +245,46 @@ void Arguments::appendix(std::string text)
     impl_->appendix = std::move(text);
 }
 
-Option& Arguments::Impl::find(const std::string& name)
+void Arguments::topics(const std::string& positional, std::string heading, std::vector<Topic> topics)
+{
+    impl_->heading = std::move(heading);
+    impl_->topics = std::move(topics);
+    suggest(positional, [impl = impl_.get()] {
+        std::vector<std::string> words;
+        for (const Topic& topic : impl->topics)
+            words.push_back(topic.name + "\t" + topic.help.substr(0, topic.help.find_first_of(";:,")));
+        return words;
+    });
+}
+
+void Arguments::suggest(const std::string& name, Suggestions words)
+{
+    if (Option* option = impl_->known(name)) {
+        option->suggestions = std::move(words);
+        return;
+    }
+    const auto positional = std::ranges::find(impl_->positionals, name, &Positional::name);
+    if (positional != impl_->positionals.end())
+        positional->suggestions = std::move(words);
+}
+
+Option* Arguments::Impl::known(const std::string& name)
 {
     const std::string wanted = name.starts_with("--") ? dashed(name) : name;
-    std::vector<std::string_view> longNames{"--help"};
-    for (Option& option : options) {
+    for (Option& option : options)
         if (std::ranges::any_of(option.names, [&](const std::string& one) { return dashed(one) == wanted; }))
-            return option;
+            return &option;
+    return nullptr;
+}
+
+Option& Arguments::Impl::find(const std::string& name)
+{
+    if (Option* option = known(name))
+        return *option;
+    const std::string wanted = name.starts_with("--") ? dashed(name) : name;
+    std::vector<std::string_view> longNames{"--help"};
+    for (const Option& option : options)
         longNames.push_back(option.longName());
-    }
     const bool hasFormat = std::ranges::find(longNames, std::string_view("--format")) != longNames.end();
     for (const std::string_view format : {"json", "csv", "md"})
         if (hasFormat && wanted == "--" + std::string(format))
@@ -332,19 +397,32 @@ void Arguments::Impl::print(std::ostream& out) const
 {
     constexpr std::size_t kMostLeft = 26; // a longer name has a line of its own
     constexpr std::size_t kLeastRoom = 30;
-    if (!wholeHelp.empty()) {
-        out << wholeHelp;
-        return;
-    }
+    std::vector<std::pair<std::string, std::string>> rows = positionalHelp; // left and right column
+    for (const Option& option : options)
+        if (!option.isKey)
+            rows.emplace_back(shown(option), option.help);
     std::size_t width = 0;
-    for (const auto& [left, right] : optionHelp)
+    for (const auto& [left, right] : rows)
         if (const std::size_t length = charactersIn(left); length <= kMostLeft)
             width = std::max(width, length);
     const std::size_t indent = width + 4;
     const std::size_t columns = columnsForHelp();
     const std::size_t room = columns > indent + kLeastRoom ? columns - indent : kLeastRoom;
     out << "usage: tilescope " << usage << '\n' << purpose << "\n\n";
-    for (const auto& [left, right] : optionHelp) {
+    if (!topics.empty()) {
+        constexpr std::size_t kTopicIndent = 16;
+        const std::size_t topicRoom =
+            columns > kTopicIndent + kLeastRoom ? columns - kTopicIndent : kLeastRoom;
+        out << heading << '\n';
+        for (const Topic& topic : topics) {
+            out << "  " << topic.name << std::string(kTopicIndent - 2 - topic.name.size(), ' ');
+            writeWrapped(out, topic.help, kTopicIndent, topicRoom);
+            for (const std::string& command : topic.examples)
+                out << std::string(kTopicIndent + 4, ' ') << command << '\n';
+        }
+        out << "\noptions\n";
+    }
+    for (const auto& [left, right] : rows) {
         const std::size_t length = charactersIn(left);
         out << "  " << left;
         if (length > width)
@@ -355,7 +433,8 @@ void Arguments::Impl::print(std::ostream& out) const
     }
     if (!appendix.empty())
         out << '\n' << appendix;
-    out << "\nexample: " << example << '\n';
+    if (!example.empty())
+        out << "\nexample: " << example << '\n';
 }
 
 std::vector<std::string>::const_iterator
@@ -379,6 +458,79 @@ Arguments::Impl::endOfOptions(const std::vector<std::string>& words) const
     return word;
 }
 
+void Arguments::Impl::complete(std::vector<std::string> words, std::ostream& out)
+{
+    const std::string last = words.empty() ? std::string() : words.back();
+    if (!words.empty())
+        words.pop_back();
+    const auto end = endOfOptions(words);
+    const bool isCommand = command && end != words.end();
+    const Option* open = nullptr; // whose value is completed
+    for (auto word = words.cbegin(); word != words.cend() && !isCommand;) {
+        const std::string& current = *word++;
+        try {
+            if (!looksLikeOption(current)) {
+                if (current != "--")
+                    place(current);
+                continue;
+            }
+            const Typed typed = typedFrom(current);
+            const Option* option = known(typed.name);
+            if (option && !option->flag && !typed.value && word == words.cend())
+                open = option;
+            else
+                take(typed, word, words.cend());
+        } catch (const Error&) {
+            // What was typed so far need not be valid.
+        }
+    }
+    if (isCommand) {
+        out << "files *\n";
+        return;
+    }
+    std::string typed = last;
+    if (!open && last.starts_with("--") && last.find('=') != std::string::npos) {
+        open = known(typedFrom(last).name);
+        if (!open) {
+            out << "none\n";
+            return;
+        }
+        typed = *typedFrom(last).value;
+    }
+    const std::string before = last.substr(0, last.size() - typed.size()); // "--format="
+    std::vector<std::string> suggested;
+    std::string files;
+    if (open) {
+        suggested = open->suggestions ? open->suggestions() : open->words;
+        if (open->isBoolean && suggested.empty())
+            suggested = {"true", "false"};
+        files = open->isOutput || open->names.front() == "-o" ? "*" : filesFor(open->valueName);
+    } else if (last.starts_with('-')) {
+        out << "none\n";
+        for (const Option& option : options) {
+            std::string name = option.longName();
+            // As specs spell a key, unless a dash is typed in it.
+            if (option.isKey && last.find('-', 2) == std::string::npos)
+                std::replace(name.begin() + 2, name.end(), '-', '_');
+            printSuggestion(out, last, name, option.help);
+        }
+        printSuggestion(out, last, "--help", "print the help");
+        return;
+    } else if (command) {
+        files = "*";
+    } else if (placed < positionals.size()) {
+        const Positional& positional = positionals[placed];
+        suggested = positional.suggestions ? positional.suggestions() : std::vector<std::string>();
+        files = filesFor(positional.name);
+    }
+    out << (files.empty() ? "none" : "files " + files) << '\n';
+    for (const std::string& word : suggested) {
+        const std::size_t tab = std::min(word.find('\t'), word.size());
+        if (word.starts_with(typed))
+            out << before << word.substr(0, tab) << word.substr(tab) << '\n';
+    }
+}
+
 bool Arguments::parse(int argc, char** argv)
 {
     return parse(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout);
@@ -387,6 +539,10 @@ bool Arguments::parse(int argc, char** argv)
 bool Arguments::parse(const std::vector<std::string>& words, std::ostream& out)
 {
     impl_->addCommon();
+    if (!words.empty() && words.front() == kComplete) {
+        impl_->complete({words.begin() + 1, words.end()}, out);
+        return false;
+    }
     const auto end = impl_->endOfOptions(words);
     // Print help even if other arguments are invalid.
     if (std::any_of(words.begin(), end, [](const std::string& w) { return w == "--help" || w == "-h"; })) {
@@ -420,13 +576,11 @@ void Arguments::Impl::addCommon()
         });
     };
     if (!has("--color")) {
-        options.push_back({.names = {"--color"}, .value = &colour, .words = {"auto", "always", "never"}});
-        optionHelp.emplace_back("--color auto|always|never",
-                                "colours in the output: on a terminal (the default), always or never");
+        add({.value = &colour, .words = {"auto", "always", "never"}}, "--color", "auto|always|never",
+            "colours in the output: on a terminal (the default), always or never");
     }
     if (!has("-q")) {
-        options.push_back({.names = {"-q", "--quiet"}, .flag = &quiet});
-        optionHelp.emplace_back("-q, --quiet", "print only results, warnings and errors");
+        add({.flag = &quiet}, "-q,--quiet", "", "print only results, warnings and errors");
     }
 }
 

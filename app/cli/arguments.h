@@ -3,6 +3,7 @@
 #include "core/base/ids.h"
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <limits>
 #include <memory>
@@ -18,20 +19,28 @@ namespace tilescope::cli {
 /// long names are equivalent. `--` ends the options. A value that begins with a dash requires `=`, unless it
 /// is a number. Variables passed to this class must outlive parse().
 ///
-/// Every verb has --color auto|always|never, -q and --help: parse() applies them to the process.
+/// Every verb has --color auto|always|never, -q and --help: parse() applies them to the process. Help, man pages and the
+/// completions of shells come from these declarations.
 class Arguments {
 public:
-    /// \param usage  follows `tilescope`: "run WORKLOAD [--key value …]"
+    /// A word that a positional argument may be, as --help lists it.
+    struct Topic {
+        std::string name;
+        std::string help;
+        std::vector<std::string> examples = {};
+    };
+    using Suggestions = std::function<std::vector<std::string>()>;
+
+    /// \param usage    follows `tilescope`: "run WORKLOAD [--key value …]"
+    /// \param example  a command; empty: the topics have examples
     Arguments(std::string usage, std::string purpose, std::string example);
-    /// For a verb with its own help text, which begins with `usage: tilescope VERB …`.
-    explicit Arguments(std::string_view help);
     ~Arguments();
     Arguments(const Arguments&) = delete;
     Arguments& operator=(const Arguments&) = delete;
 
     void positional(const std::string& name, std::string& into, const std::string& help);
     void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
-    /// \param names  "-o,--output"
+    /// \param names  "-o,--output", or with what --help calls the value: "--run N"
     void option(const std::string& names, std::string& into, const std::string& help);
     /// An option that names an output file or folder.
     /// \param toStandardOutput  whether `-`, for standard output, is allowed
@@ -54,8 +63,19 @@ public:
     void key(const std::string& name, std::string& into, bool boolean);
     /// Text between the options and the example in --help.
     void appendix(std::string text);
+    /// The words of a positional argument: listed in --help before the options, and suggested. The verb checks them.
+    void topics(const std::string& positional, std::string heading, std::vector<Topic> topics);
+    /// Words that a shell suggests for an option or a positional argument, asked for when a shell completes it. Arguments
+    /// before it have their values then, if they are valid.
+    /// \param name  "--on", or "NAME" as declared
+    void suggest(const std::string& name, Suggestions words);
 
-    /// \return        false if --help was given and has been printed
+    /// The first word of a verb that is asked for suggestions: the words that follow were typed, the last one is not whole.
+    /// parse() prints which files fit (`none`, or `files` and a pattern), then a line for each word, with its help
+    /// behind a tab.
+    static constexpr std::string_view kComplete = "--complete";
+
+    /// \return        false if --help or suggestions were asked for and have been printed
     /// \throws Error  Usage: names the argument and, for an unknown one, the most similar option
     bool parse(int argc, char** argv);
     /// Parses words that do not include the verb; prints help to `out`.

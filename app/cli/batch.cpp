@@ -36,6 +36,7 @@ int batchCommand(int argc, char** argv)
     arguments.flag(
         "--quick", quick,
         "check that the sweep works with a small edition: few steps, short lengths, lm of size tiny");
+    arguments.suggest("SPEC", suggestedStudies);
     arguments.appendix(
         "exit codes: 0 all points ok, oom or skipped; 2 unusable arguments, spec or file; 3 a point\n"
         "ended in error; 4 the machine lacks something requested; 130 cancelled\n\n"

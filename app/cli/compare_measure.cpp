@@ -11,6 +11,7 @@
 #include "core/base/shell_word.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
+#include "core/base/temporary_path.h"
 #include "core/base/terminal_text.h"
 #include "core/base/version.h"
 #include "core/exchange/text.h"
@@ -97,18 +98,6 @@ Side sideOf(char letter, const std::string& text)
                     .where = std::string("compare --measure, ") + letter,
                     .remedy = "write a .yaml file, or a command in quotes"};
     return {.letter = letter, .text = text, .program = Command{.line = text, .words = std::move(words)}};
-}
-
-/// A new folder for a recording that the user did not name.
-fs::path temporaryFile()
-{
-    std::string name = (fs::temp_directory_path() / "tilescope-compare-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-        throw Error{.what = "no folder can be created there (" + std::string(std::strerror(errno)) + ")",
-                    .where = fs::temp_directory_path().string(),
-                    .remedy = "name a file with -o",
-                    .kind = ErrorKind::Failure};
-    return fs::path(name) / "compare.tscope";
 }
 
 std::vector<RunId> runIdsOf(const fs::path& file)
@@ -242,7 +231,8 @@ public:
         : request_(request), progress_(progress),
           repeats_(request.repeats.value_or(kFewRepeats)), sides_{sideOf('A', request.a),
                                                                   sideOf('B', request.b)},
-          file_(request.file.empty() ? temporaryFile() : request.file), stop_(signals_.first())
+          file_(request.file.empty() ? newTemporaryFolder("compare") / "compare.tscope" : request.file),
+          stop_(signals_.first())
     {
         runIdsOf(file_); // refuses a file of another kind before anything runs
     }

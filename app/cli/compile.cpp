@@ -173,9 +173,11 @@ int compileCommand(int argc, char** argv)
         "otherwise python3. Exit code 0: all are compiled; 3: one failed; 4: one cannot be compiled here.",
         "tilescope compile sweep.yaml --set compile=inductor");
     arguments.positional("SPEC", spec, "a YAML file, - for standard input, or study:NAME");
+    arguments.suggest("SPEC", suggestedStudies);
     arguments.repeated("--set", settings, "key=value, overrides the spec; [a, b] sweeps; may be repeated");
     arguments.flag("--quick", quick, "the models of the quick edition");
     arguments.option("--on", on, "the host that compiles them and keeps them (tilescope hosts)");
+    arguments.suggest("--on", suggestedHosts);
     arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
     if (!arguments.parse(argc, argv))
         return 0;

@@ -85,6 +85,7 @@ int doctorCommand(int argc, char** argv)
     arguments.option("--device", ceilings.device, "auto, cpu or cuda:N (auto)");
     arguments.flag("--force", ceilings.force, "save a calibration although the host was busy");
     arguments.option("--on", on, "check this host instead (tilescope hosts)");
+    arguments.suggest("--on", suggestedHosts);
     if (!arguments.parse(argc, argv))
         return 0;
     ceilings.format = format;

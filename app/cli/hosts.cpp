@@ -227,11 +227,14 @@ int hostsCommand(int argc, char** argv)
     arguments.choice("--format", given.format, {"text", "json"}, "output format of list, check and jobs");
     arguments.appendix(
         "exit codes of check: 0 nothing is missing; 4 something is missing, with its remedy\n");
+    constexpr std::array<std::string_view, 6> kActions{"list", "add", "check", "jobs", "attach", "remove"};
+    arguments.suggest("ACTION",
+                      [&kActions] { return std::vector<std::string>(kActions.begin(), kActions.end()); });
+    arguments.suggest("NAME", suggestedHosts);
     if (!arguments.parse(argc, argv))
         return 0;
     if (given.action.empty())
         given.action = "list";
-    constexpr std::array<std::string_view, 6> kActions{"list", "add", "check", "jobs", "attach", "remove"};
     if (std::ranges::find(kActions, given.action) == kActions.end())
         throw Error{.what = "unknown action '" + given.action + "'",
                     .where = "tilescope hosts",

@@ -19,7 +19,7 @@ int importCommand(int argc, char** argv)
     std::vector<std::string> named;
     std::string output;
     std::string name;
-    Arguments arguments("import FILE|FOLDER… -o OUT.tscope",
+    Arguments arguments("import TRACE|FOLDER… -o OUT.tscope",
                         "Reads recordings of other programs and adds them to a file as one run. Several "
                         "files are the ranks of\n"
                         "one program, or a trace and the memory snapshot of the same process; a folder "
@@ -28,7 +28,7 @@ int importCommand(int argc, char** argv)
                         "source is a regular\n"
                         "file; a memory snapshot has at most 2 GiB.",
                         "tilescope import rank0.json.gz rank1.json.gz -o t.tscope");
-    arguments.positionals("FILE", named, "traces, snapshots, or folders of them");
+    arguments.positionals("TRACE", named, "traces, snapshots, or folders of them");
     arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
     arguments.option("--name", name, "the name of the run; default: that of the first file");
     if (!arguments.parse(argc, argv))

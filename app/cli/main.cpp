@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -30,63 +29,15 @@ using namespace tilescope;
 
 namespace {
 
-struct Verb {
-    std::string_view name;
-    int (*command)(int argc, char** argv);
-    std::string_view purpose;
-    std::string_view example;
-};
-
-constexpr std::array kVerbs{
-    Verb{"--batch", cli::batchCommand, "run a spec file or a study",
-         "tilescope --batch sweep.yaml -o a.tscope"},
-    Verb{"run", cli::runCommand, "run one experiment",
-         "tilescope run lm --size tiny --device cpu -o a.tscope"},
-    Verb{"compile", cli::compileCommand, "compile the models of compile: inductor",
-         "tilescope compile sweep.yaml --set compile=inductor"},
-    Verb{"record", cli::recordCommand, "run another program and record it",
-         "tilescope record -o t.tscope -- python train.py"},
-    Verb{"show", cli::showCommand, "print tables of a file",
-         "tilescope show a.tscope kernels --group family"},
-    Verb{"compare", cli::compareCommand, "compare two runs", "tilescope compare a.tscope:1 a.tscope:2"},
-    Verb{"report", cli::reportCommand, "write tables, figures and findings of studies",
-         "tilescope report all.tscope -o writeup"},
-    Verb{"export", cli::exportCommand, "write a run in the format of another tool",
-         "tilescope export a.tscope --perfetto a.pftrace"},
-    Verb{"share", cli::shareCommand, "write a page that shows runs in any browser, without a network",
-         "tilescope share a.tscope -o a.html"},
-    Verb{"import", cli::importCommand, "read traces and memory snapshots of other tools",
-         "tilescope import rank0.json.gz rank1.json.gz -o t.tscope"},
-    Verb{"sql", cli::sqlCommand, "print the rows of a SELECT statement",
-         "tilescope sql a.tscope 'select name, seconds from runs'"},
-    Verb{"cache", cli::cacheCommand, "list or remove the recordings of imported files", "tilescope cache"},
-    Verb{"merge", cli::mergeCommand, "copy several files into one",
-         "tilescope merge s0.tscope s1.tscope -o all.tscope"},
-    Verb{"replay", cli::replayCommand, "measure an op of a recording alone",
-         "tilescope replay a.tscope --op aten::mm"},
-    Verb{"verify", cli::verifyCommand, "check every count and checksum of a file",
-         "tilescope verify all.tscope"},
-    Verb{"note", cli::noteCommand, "set the note of a run", "tilescope note a.tscope 3 'fan was loud'"},
-    Verb{"tag", cli::tagCommand, "set the tag of a run", "tilescope tag a.tscope 3 baseline"},
-    Verb{"delete", cli::deleteCommand, "remove runs from a file", "tilescope delete a.tscope 3 4"},
-    Verb{"compact", cli::compactCommand, "reclaim the space of deleted runs", "tilescope compact a.tscope"},
-    Verb{"studies", cli::studiesCommand, "list the ready-made sweeps", "tilescope studies"},
-    Verb{"presets", cli::presetsCommand, "list the model sizes", "tilescope presets"},
-    Verb{"hosts", cli::hostsCommand, "list, add, examine or remove other machines",
-         "tilescope hosts add gpubox --address me@10.0.4.17"},
-    Verb{"serve", cli::serveCommand, "answer a Tilescope on another machine", "tilescope serve --stdio"},
-    Verb{"doctor", cli::doctorCommand, "check what this machine supports", "tilescope doctor"},
-};
-
 void printHelp()
 {
     std::cout << programBanner()
               << ": where do the time and the memory of a transformer step go?\n\n"
                  "usage: tilescope [FILE…]            the window (on files)\n"
                  "       tilescope VERB …             see VERB --help\n\n";
-    for (const Verb& verb : kVerbs) {
-        std::cout << "  " << verb.name << std::string(10 - verb.name.size(), ' ') << verb.purpose << '\n'
-                  << "            " << verb.example << '\n';
+    for (const cli::Verb& verb : cli::verbs()) {
+        std::cout << "  " << verb.name << std::string(12 - verb.name.size(), ' ') << verb.purpose << '\n'
+                  << "              " << verb.example << '\n';
     }
     std::cout
         << "\n  help VERB   the same as VERB --help\n"
@@ -155,7 +106,7 @@ void requireThere(std::string_view file)
 [[noreturn]] void throwUnknown(const std::string& argument)
 {
     std::vector<std::string_view> words;
-    for (const Verb& verb : kVerbs)
+    for (const cli::Verb& verb : cli::verbs())
         words.push_back(verb.name);
     words.insert(words.end(), {"help", "--help", "--version"});
     if (argument == "-q" || argument == "--quiet" || argument == "--color" ||
@@ -196,10 +147,11 @@ bool bringBatchToFront(std::vector<char*>& words)
     return true;
 }
 
-const Verb* findVerb(std::string_view word)
+const cli::Verb* findVerb(std::string_view word)
 {
-    const auto found = std::ranges::find(kVerbs, word, &Verb::name);
-    return found == kVerbs.end() ? nullptr : &*found;
+    const std::span<const cli::Verb> all = cli::verbs();
+    const auto found = std::ranges::find(all, word, &cli::Verb::name);
+    return found == all.end() ? nullptr : &*found;
 }
 
 /// `help VERB …` prints the same as `VERB … --help`.
@@ -214,7 +166,7 @@ int help(std::span<char*> words)
         printHelp();
         return 0;
     }
-    const Verb* verb = findVerb(asked);
+    const cli::Verb* verb = findVerb(asked);
     if (!verb)
         verb = findVerb("--" + asked); // batch
     if (!verb)
@@ -239,7 +191,7 @@ int dispatch(int argc, char** argv)
         std::cout << programBanner() << '\n';
         return 0;
     }
-    if (const Verb* verb = findVerb(first))
+    if (const cli::Verb* verb = findVerb(first))
         return verb->command(static_cast<int>(given.size()), given.data());
     if (!namesFile(first))
         throwUnknown(first);

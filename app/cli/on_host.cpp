@@ -239,6 +239,15 @@ hosts::RemoteHost hostNamed(const std::string& name)
     return {hosts::HostList::ofUser().get(name), watchOf(name)};
 }
 
+std::vector<std::string> suggestedHosts()
+{
+    const hosts::HostList all = hosts::HostList::ofUser();
+    std::vector<std::string> names = all.sshNames();
+    for (const hosts::Host& host : all.hosts())
+        names.push_back(host.name);
+    return names;
+}
+
 std::optional<std::string_view> fileOnHost(std::string_view text)
 {
     const auto remote = hosts::remotePathOf(text);

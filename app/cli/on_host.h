@@ -18,6 +18,9 @@ namespace tilescope::cli {
 /// \throws Error  there is no such host
 hosts::RemoteHost hostNamed(const std::string& name);
 
+/// The names of all hosts, which shells suggest for --on.
+std::vector<std::string> suggestedHosts();
+
 /// HOST:PATH in HOST:PATH or HOST:PATH:RUN, where HOST is a known host and no local file has this name; none otherwise.
 std::optional<std::string_view> fileOnHost(std::string_view text);
 

@@ -413,6 +413,7 @@ int recordCommand(int argc, char** argv)
     arguments.flag("--no-command-line", noCommandLine, "do not store the command lines of the processes");
     arguments.option("--on", on,
                      "the host that runs the program (tilescope hosts); the recording comes into FILE");
+    arguments.suggest("--on", suggestedHosts);
     arguments.option("--cwd", cwd, "with --on: the folder there to run it in; default: the home folder");
     arguments.flag("--build-plugin", buildsPlugin,
                    "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");

@@ -1,6 +1,7 @@
 #include "app/cli/recorded_processes.h"
 
 #include "core/base/number_text.h"
+#include "core/base/this_host.h"
 #include "core/record/command_line.h"
 #include "core/record/process_end.h"
 #include "core/record/process_identity.h"
@@ -28,13 +29,6 @@ namespace {
 
 constexpr std::string_view kWorking = ".working";
 constexpr auto kLookPeriod = std::chrono::milliseconds(200);
-
-std::string hostName()
-{
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
-    return host.data();
-}
 
 FileDescriptor handleOf(int process)
 {

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
 #include "core/base/process.h"
+#include "core/base/this_host.h"
 #include "core/base/units.h"
 #include "core/record/command_line.h"
 
@@ -105,12 +106,8 @@ int RecordedProgram::pass() const
 
 std::string hostClock()
 {
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
     const std::int64_t steady = nanosecondsOf(TraceClock::now());
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    const std::int64_t offset = std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count() - steady;
-    return std::string(host.data()) + ":" + std::to_string(offset);
+    return hostName() + ":" + std::to_string(unixNs() - steady);
 }
 
 } // namespace tilescope::cli

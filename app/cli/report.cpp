@@ -9,6 +9,7 @@
 #include "core/base/output_folder.h"
 #include "core/base/spelling.h"
 #include "core/base/terminal_text.h"
+#include "core/config/study.h"
 
 #include <algorithm>
 #include <array>
@@ -121,6 +122,7 @@ int reportCommand(int argc, char** argv)
     arguments.output("-o,--output", folder, "the folder to write to");
     arguments.option("--study", options.study, "only this study");
     arguments.option("--format", formatList, "html, md, latex, csv, json; separated by commas (all)");
+    arguments.suggest("--study", config::studyNames);
     arguments.option("--title", options.title, "title of the report (the study's, or the machine's)");
     arguments.option("--author", options.author, "author, under the title");
     arguments.flag("--anonymous", options.anonymous, "without host, user and folders; keeps the author");

@@ -52,6 +52,10 @@ int runCommand(int argc, char** argv)
                             ". Every key of a spec is an option; [a, b] sweeps it.",
                         "tilescope run lm --size tiny --mode train --device cpu -o a.tscope");
     arguments.positional("WORKLOAD", workload, workloadList());
+    arguments.suggest("WORKLOAD", [] {
+        const auto words = workloadWords();
+        return std::vector<std::string>(words.begin(), words.end());
+    });
     sweep.addTo(arguments);
     std::deque<std::pair<std::string, std::string>> values; // a deque, because options keep references
                                                             // to its elements
@@ -60,6 +64,7 @@ int runCommand(int argc, char** argv)
             continue;
         auto& [name, value] = values.emplace_back(key.name, "");
         arguments.key(name, value, key.type == config::ValueType::Boolean);
+        arguments.suggest("--" + name, [&key] { return key.choices; });
     }
     // Shows the keys of the given workload, otherwise those of attention.
     const std::optional<Workload> named = argc > 1 ? fromWord<Workload>(argv[1]) : std::nullopt;

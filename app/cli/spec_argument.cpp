@@ -31,6 +31,15 @@ config::Overrides overridesFrom(const std::vector<std::string>& settings)
 
 } // namespace
 
+std::vector<std::string> suggestedStudies()
+{
+    std::vector<std::string> names{"study:all"};
+    for (const auto& known : {config::studyNames(), config::handoutNames()})
+        for (const std::string& name : known)
+            names.push_back("study:" + name);
+    return names;
+}
+
 std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edition,
                                     const std::vector<std::string>& settings)
 {

@@ -89,6 +89,7 @@ void SweepArguments::addTo(Arguments& arguments)
     arguments.option(
         "--on", on,
         "the host that runs the points (tilescope hosts); their runs come into FILE when they have ended");
+    arguments.suggest("--on", suggestedHosts);
     arguments.flag("--dry-run", dryRun, "predict time and memory of each point; run nothing");
     arguments.option(
         "--capacity", capacity,

@@ -1,6 +1,7 @@
 #include "app/record/process_facts.h"
 
 #include "core/base/number_text.h"
+#include "core/base/this_host.h"
 #include "core/base/units.h"
 #include "core/record/command_line.h"
 #include "core/record/options.h"
@@ -56,19 +57,18 @@ ProcessFacts factsOfThisProcess(const Settings& settings, pid_t process)
     // /proc may be that of other process numbers.
     const std::string name = process == getpid() ? "self" : std::to_string(process);
     const std::string folder = "/proc/" + name;
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
+    const std::string host = hostName();
     std::string thread = contents(folder + "/comm");
     if (thread.ends_with('\n'))
         thread.pop_back();
     const std::int64_t steady = nanosecondsOf(TraceClock::now());
     ProcessFacts facts{{"pid", std::to_string(process)},
-                       {"host", host.data()},
+                       {"host", host},
                        {"name", thread},
                        {"rank", firstOf({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})},
                        {"world", firstOf({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"})},
                        {"steady_ns", std::to_string(steady)},
-                       {"unix_ns", std::to_string(steady + wallClockOffset(settings.clock, host.data()))}};
+                       {"unix_ns", std::to_string(steady + wallClockOffset(settings.clock, host))}};
     // They identify the process for whoever waits for it: a number may be used again.
     const ProcessIdentity identity = identityOf(name);
     facts.emplace_back("started", identity.started);

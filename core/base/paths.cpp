@@ -3,6 +3,8 @@
 #include "core/base/environment_variable.h"
 #include "core/base/error.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -61,6 +63,14 @@ fs::path siblingProgram(const char* variable, const char* name)
     if (const std::string named = environmentVariable(variable); !named.empty())
         return named;
     return executablePath().parent_path() / name;
+}
+
+bool isSameFile(int descriptor, const std::filesystem::path& path)
+{
+    struct stat open {};
+    struct stat named {};
+    return fstat(descriptor, &open) == 0 && stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
 }
 
 } // namespace tilescope

@@ -24,4 +24,7 @@ std::string installedText(const std::filesystem::path& file);
 /// beside the running program.
 std::filesystem::path siblingProgram(const char* variable, const char* name);
 
+/// Whether a path still names the file of an open descriptor. Any thread.
+bool isSameFile(int descriptor, const std::filesystem::path& path);
+
 } // namespace tilescope

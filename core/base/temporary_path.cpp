@@ -256,4 +256,15 @@ void TemporaryPath::removeLeftovers(const fs::path& output) noexcept
     }
 }
 
+fs::path newTemporaryFolder(std::string_view use)
+{
+    std::string name = (fs::temp_directory_path() / ("tilescope-" + std::string(use) + "-XXXXXX")).string();
+    if (!mkdtemp(name.data()))
+        throw Error{.what = std::string("no temporary folder can be created (") + std::strerror(errno) + ")",
+                    .where = name,
+                    .remedy = "set TMPDIR to a folder that you may write",
+                    .kind = ErrorKind::Environment};
+    return name;
+}
+
 } // namespace tilescope

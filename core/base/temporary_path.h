@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string_view>
 
 namespace tilescope {
 
@@ -40,5 +41,9 @@ private:
     std::size_t slot_;
     bool kept_ = false;
 };
+
+/// Creates a folder below the one for temporary files, which only the user can read: tilescope-`use`-XXXXXX.
+/// \throws Error (Environment)  it cannot be created
+std::filesystem::path newTemporaryFolder(std::string_view use);
 
 } // namespace tilescope

@@ -59,7 +59,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .example = "my first sweep",
                                      .common = true,
                                      .studies = true,
-                                     .sweepable = false}));
+                                     .sweepable = false,
+                                     .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::workload>(
         {.name = "workload",
          .label = "Workload",
@@ -71,7 +72,8 @@ void addExperiment(std::vector<KeyRow>& rows)
          .example = "lm",
          .common = true,
          .studies = true,
-         .sweepable = false}));
+         .sweepable = false,
+         .use = {.details = 10, .filter = 10, .caption = 10}}));
     rows.push_back(row<&Spec::device>({.name = "device",
                                        .label = "Device",
                                        .type = Device,
@@ -80,7 +82,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                        .help = "device; auto is the first GPU, or the CPU if there is none",
                                        .example = "cuda:1",
                                        .common = true,
-                                       .studies = true}));
+                                       .studies = true,
+                                       .use = {.filter = 150}}));
     rows.push_back(row<&Spec::seed>(
         {.name = "seed",
          .label = "Random seed",
@@ -90,7 +93,8 @@ void addExperiment(std::vector<KeyRow>& rows)
          .defaultText = "0",
          .help = "random seed of weights and inputs; the same seed and device give the same losses",
          .example = "42",
-         .studies = true}));
+         .studies = true,
+         .use = {.title = 170, .letters = "s", .details = 210, .ofRecording = true}}));
     rows.push_back(row<&Spec::mode>(
         {.name = "mode",
          .label = "Mode",
@@ -100,14 +104,16 @@ void addExperiment(std::vector<KeyRow>& rows)
          .help = "work of a step; backward runs the forward pass untimed, train (lm) adds the optimizer",
          .example = "forward",
          .common = true,
-         .lmChoices = {"train"}}));
+         .lmChoices = {"train"},
+         .use = {.title = 110, .details = 120, .filter = 50, .series = 70, .caption = 70}}));
     rows.push_back(
         row<&Spec::grad>({.name = "grad",
                           .label = "Keep the graph",
                           .type = Boolean,
                           .defaultText = "false",
                           .help = "in mode forward, keep the graph that a backward pass would need",
-                          .example = "true"}));
+                          .example = "true",
+                          .use = {.title = 120}}));
     rows.push_back(row<&Spec::loss>({.name = "loss",
                                      .label = "Loss",
                                      .type = Choice,
@@ -115,7 +121,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                      .defaultText = "sum; cross_entropy for train",
                                      .help = "loss that backward starts from; cross_entropy is for the lm",
                                      .example = "cross_entropy",
-                                     .lmChoices = {"cross_entropy"}}));
+                                     .lmChoices = {"cross_entropy"},
+                                     .use = {.leader = "mode"}}));
     rows.push_back(
         row<&Spec::precision>({.name = "precision",
                                .label = "Precision",
@@ -127,7 +134,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                                        "bf16 products, and fp8 is bf16 with the products of layers in "
                                        "E4M3 (compile: fused)",
                                .example = "bf16",
-                               .common = true}));
+                               .common = true,
+                               .use = {.details = 60, .filter = 40, .series = 20, .caption = 20}}));
     rows.push_back(
         row<&Spec::backend>({.name = "backend",
                              .label = "Attention",
@@ -137,7 +145,8 @@ void addExperiment(std::vector<KeyRow>& rows)
                              .help = "which attention kernel; naive keeps all scores in memory, sdpa "
                                      "lets LibTorch choose",
                              .example = "flash-torch",
-                             .common = true}));
+                             .common = true,
+                             .use = {.details = 50, .filter = 20, .series = 10}}));
     rows.push_back(row<&Spec::batch>({.name = "batch",
                                       .label = "Batch size",
                                       .type = Integer,
@@ -146,7 +155,14 @@ void addExperiment(std::vector<KeyRow>& rows)
                                       .defaultText = "8 (attention), 4 (lm)",
                                       .help = "sequences in a step",
                                       .example = "16",
-                                      .common = true}));
+                                      .common = true,
+                                      .use = {.title = 90,
+                                              .letters = "b",
+                                              .details = 70,
+                                              .filter = 80,
+                                              .alongX = 40,
+                                              .series = 110,
+                                              .caption = 30}}));
 }
 
 void addMeasurement(std::vector<KeyRow>& rows)
@@ -164,7 +180,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                             .help = "steps before the timed ones; stored, but not in the statistics",
                             .example = "0",
                             .common = true,
-                            .studies = true}));
+                            .studies = true,
+                            .use = {.title = 230, .letters = "w", .details = 170, .ofRecording = true}}));
     rows.push_back(row<&Spec::steps>({.name = "steps",
                                       .label = "Timed steps",
                                       .type = Integer,
@@ -175,7 +192,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                       .help = "timed steps, never traced",
                                       .example = "100",
                                       .common = true,
-                                      .studies = true}));
+                                      .studies = true,
+                                      .use = {.details = 180, .ofRecording = true}}));
     rows.push_back(row<&Spec::repeat>({.name = "repeat",
                                        .label = "Repeats",
                                        .type = Integer,
@@ -187,7 +205,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                                "estimates from them how much runs differ",
                                        .example = "5",
                                        .studies = true,
-                                       .sweepable = false}));
+                                       .sweepable = false,
+                                       .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::timing>(
         {.name = "timing",
          .label = "Timing",
@@ -207,7 +226,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                            .defaultText = "3",
                                            .help = "traced steps after the timed ones",
                                            .example = "1",
-                                           .studies = true}));
+                                           .studies = true,
+                                           .use = {.ofRecording = true}}));
     rows.push_back(
         row<&Spec::trace>({.name = "trace",
                            .label = "Trace",
@@ -219,7 +239,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                    "kernels records ops",
                            .example = "full",
                            .common = true,
-                           .studies = true}));
+                           .studies = true,
+                           .use = {.details = 190, .ofRecording = true}}));
     rows.push_back(row<&Spec::memory>({.name = "memory",
                                        .label = "Allocations",
                                        .type = Boolean,
@@ -227,7 +248,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                        .defaultText = "true",
                                        .help = "record every allocation of the traced steps",
                                        .example = "false",
-                                       .studies = true}));
+                                       .studies = true,
+                                       .use = {.ofRecording = true}}));
     rows.push_back(
         row<&Spec::shapes>({.name = "shapes",
                             .label = "Op shapes",
@@ -236,7 +258,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                             .defaultText = "false",
                             .help = "record the shapes of every op's inputs, in one extra traced step",
                             .example = "true",
-                            .studies = true}));
+                            .studies = true,
+                            .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::counters>({.name = "counters",
                                          .label = "GPU counters",
                                          .type = List,
@@ -246,7 +269,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                          .defaultText = "[]",
                                          .help = "hardware counters of the GPU, read in extra passes",
                                          .example = "[dram__bytes.sum, sm__cycles_active.avg]",
-                                         .studies = true}));
+                                         .studies = true,
+                                         .use = {.ofRecording = true}}));
 }
 
 void addExecution(std::vector<KeyRow>& rows)
@@ -264,14 +288,16 @@ void addExecution(std::vector<KeyRow>& rows)
              "autograd, and inductor as TorchInductor compiles it, both on a GPU from graphs; package runs a "
              "package of AOTInductor",
          .example = "graph",
-         .lmChoices = {"fused", "inductor"}}));
+         .lmChoices = {"fused", "inductor"},
+         .use = {.title = 130, .details = 200, .filter = 140, .series = 40}}));
     rows.push_back(row<&Spec::deterministic>({.name = "deterministic",
                                               .label = "Deterministic",
                                               .type = Boolean,
                                               .defaultText = "false",
                                               .help = "only kernels with bitwise reproducible results",
                                               .example = "true",
-                                              .studies = true}));
+                                              .studies = true,
+                                              .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::isolate>(
         {.name = "isolate",
          .label = "Isolation",
@@ -282,7 +308,8 @@ void addExecution(std::vector<KeyRow>& rows)
          .help = "one engine process for the sweep, or one per point, which shows start-up effects",
          .example = "process",
          .studies = true,
-         .sweepable = false}));
+         .sweepable = false,
+         .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::timeoutSeconds>({.name = "timeout",
                                                .label = "Time limit",
                                                .type = Duration,
@@ -292,7 +319,8 @@ void addExecution(std::vector<KeyRow>& rows)
                                                .defaultText = "600",
                                                .help = "time limit of a point in seconds",
                                                .example = "60",
-                                               .studies = true}));
+                                               .studies = true,
+                                               .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::memoryLimit>(
         {.name = "memory_limit",
          .label = "Memory limit",
@@ -304,7 +332,8 @@ void addExecution(std::vector<KeyRow>& rows)
          .defaultText = "auto",
          .help = "memory limit of a point; auto is the GPU's memory, or 80 % of the host's available memory",
          .example = "8 GiB",
-         .studies = true}));
+         .studies = true,
+         .use = {.ofRecording = true}}));
     rows.push_back(row<&Spec::threads>({.name = "threads",
                                         .label = "CPU threads",
                                         .type = Integer,
@@ -315,7 +344,8 @@ void addExecution(std::vector<KeyRow>& rows)
                                         .defaultText = "auto",
                                         .help = "number of CPU threads of LibTorch",
                                         .example = "4",
-                                        .studies = true}));
+                                        .studies = true,
+                                        .use = {.title = 180, .letters = "t"}}));
     rows.push_back(
         row<&Spec::annotateAttention>({.name = "annotate_attention",
                                        .label = "Attention parts",
@@ -323,7 +353,8 @@ void addExecution(std::vector<KeyRow>& rows)
                                        .group = Tracing,
                                        .defaultText = "false",
                                        .help = "add the ranges scores, softmax and output within attention",
-                                       .example = "true"}));
+                                       .example = "true",
+                                       .use = {.ofRecording = true}}));
 }
 
 /// Makes integer keys of one workload.
@@ -350,25 +381,50 @@ auto integerOf(Workload workload)
     };
 }
 
+KeyInfo used(KeyInfo info, KeyUse use)
+{
+    info.use = use;
+    return info;
+}
+
 void addAttention(std::vector<KeyRow>& rows)
 {
     using enum ValueType;
     using enum KeyGroup;
     const auto integer = integerOf(Workload::Attention);
-    KeyInfo heads = integer("heads", "Heads", 1, 65'536, "1 (attention), that of size (lm)",
-                            "attention heads; in the lm they divide d_model", "16", true);
+    KeyInfo heads = used(integer("heads", "Heads", 1, 65'536, "1 (attention), that of size (lm)",
+                                 "attention heads; in the lm they divide d_model", "16", true),
+                         {.title = 60,
+                          .letters = "h",
+                          .details = 90,
+                          .filter = 90,
+                          .alongX = 80,
+                          .series = 100,
+                          .caption = 40,
+                          .leader = "size"});
     heads.lm = true;
     rows.push_back(row<&Spec::heads>(heads));
-    rows.push_back(row<&Spec::kvHeads>(integer("kv_heads", "Key/value heads", 1, 65'536, "heads",
-                                               "heads of keys and values; they divide heads", "2")));
-    rows.push_back(row<&Spec::headDim>(integer("d_head", "Head dim", 1, 256, "64",
-                                               "width of a head; some backends support only certain widths",
-                                               "128", true)));
-    rows.push_back(row<&Spec::seqLen>(
-        integer("seq_len", "Sequence length", 1, kLongest, "1024", "queries in a sequence", "4096", true)));
     rows.push_back(
-        row<&Spec::kvLen>(integer("kv_len", "Keys", 1, kLongest, "seq_len",
-                                  "keys in a sequence; a causal mask is aligned bottom right", "2048")));
+        row<&Spec::kvHeads>(used(integer("kv_heads", "Key/value heads", 1, 65'536, "heads",
+                                         "heads of keys and values; they divide heads", "2"),
+                                 {.title = 70, .letters = "kv", .leader = "heads", .equalsLeader = true})));
+    rows.push_back(row<&Spec::headDim>(
+        used(integer("d_head", "Head dim", 1, 256, "64",
+                     "width of a head; some backends support only certain widths", "128", true),
+             {.title = 80,
+              .letters = "d",
+              .details = 100,
+              .filter = 100,
+              .alongX = 50,
+              .series = 90,
+              .caption = 50})));
+    rows.push_back(row<&Spec::seqLen>(used(
+        integer("seq_len", "Sequence length", 1, kLongest, "1024", "queries in a sequence", "4096", true),
+        {.details = 110, .filter = 60, .alongX = 10})));
+    rows.push_back(
+        row<&Spec::kvLen>(used(integer("kv_len", "Keys", 1, kLongest, "seq_len",
+                                       "keys in a sequence; a causal mask is aligned bottom right", "2048"),
+                               {.alongX = 30, .leader = "seq_len", .equalsLeader = true})));
     rows.push_back(row<&Spec::causal>({.name = "causal",
                                        .label = "Causal mask",
                                        .type = Boolean,
@@ -377,11 +433,14 @@ void addAttention(std::vector<KeyRow>& rows)
                                        .help = "a query does not see later keys",
                                        .example = "false",
                                        .common = true,
-                                       .lm = false}));
+                                       .lm = false,
+                                       .use = {.title = 140, .details = 160, .series = 80, .caption = 60}}));
     rows.push_back(row<&Spec::tileQ>(
-        integer("tile_q", "Q tile", 16, 1024, "64", "rows of Q in a tile of flash-torch", "128")));
+        used(integer("tile_q", "Q tile", 16, 1024, "64", "rows of Q in a tile of flash-torch", "128"),
+             {.title = 150, .letters = "tq"})));
     rows.push_back(row<&Spec::tileK>(
-        integer("tile_k", "K tile", 16, 1024, "64", "rows of K and V in a tile of flash-torch", "128")));
+        used(integer("tile_k", "K tile", 16, 1024, "64", "rows of K and V in a tile of flash-torch", "128"),
+             {.title = 160, .letters = "tk"})));
 }
 
 void addModel(std::vector<KeyRow>& rows)
@@ -389,26 +448,32 @@ void addModel(std::vector<KeyRow>& rows)
     using enum ValueType;
     using enum KeyGroup;
     const auto integer = integerOf(Workload::Lm);
-    rows.push_back(row<&Spec::size>({.name = "size",
-                                     .label = "Model size",
-                                     .type = Choice,
-                                     .group = Model,
-                                     .choices = sizeNames(),
-                                     .defaultText = "small",
-                                     .help = "preset that sets d_model, d_ff, layers and heads",
-                                     .example = "tiny",
-                                     .common = true,
-                                     .attention = false}));
-    rows.push_back(row<&Spec::dModel>(
-        integer("d_model", "Model width", 1, 65'536, "that of size", "width of the residual stream", "512")));
-    rows.push_back(row<&Spec::dFf>(integer("d_ff", "Feed-forward", 1, 262'144, "that of size",
-                                           "width inside the feed-forward block", "2048")));
     rows.push_back(
-        row<&Spec::layers>(integer("layers", "Layers", 1, 1'024, "that of size", "transformer blocks", "6")));
+        row<&Spec::size>({.name = "size",
+                          .label = "Model size",
+                          .type = Choice,
+                          .group = Model,
+                          .choices = sizeNames(),
+                          .defaultText = "small",
+                          .help = "preset that sets d_model, d_ff, layers and heads",
+                          .example = "tiny",
+                          .common = true,
+                          .attention = false,
+                          .use = {.title = 30, .details = 40, .filter = 30, .series = 30, .caption = 80}}));
+    rows.push_back(row<&Spec::dModel>(used(
+        integer("d_model", "Model width", 1, 65'536, "that of size", "width of the residual stream", "512"),
+        {.title = 50, .letters = "m", .alongX = 60, .leader = "size"})));
+    rows.push_back(row<&Spec::dFf>(used(integer("d_ff", "Feed-forward", 1, 262'144, "that of size",
+                                                "width inside the feed-forward block", "2048"),
+                                        {.leader = "size"})));
+    rows.push_back(row<&Spec::layers>(
+        used(integer("layers", "Layers", 1, 1'024, "that of size", "transformer blocks", "6"),
+             {.title = 40, .letters = "l", .alongX = 70, .leader = "size"})));
     rows.push_back(row<&Spec::vocab>(
         integer("vocab", "Vocabulary", 2, kLongest, "10000", "size of the vocabulary", "50257")));
     rows.push_back(row<&Spec::context>(
-        integer("context", "Context length", 1, kLongest, "128", "tokens in a sequence", "512", true)));
+        used(integer("context", "Context length", 1, kLongest, "128", "tokens in a sequence", "512", true),
+             {.title = 100, .letters = "c", .details = 80, .filter = 70, .alongX = 20})));
     rows.push_back(
         row<&Spec::data>({.name = "data",
                           .label = "Token data",
@@ -444,26 +509,29 @@ void addModel(std::vector<KeyRow>& rows)
                  "N blocks, nested:K divides the blocks into K segments and each "
                  "segment again",
          .example = "block:2",
-         .attention = false}));
+         .attention = false,
+         .use = {.title = 190, .series = 50}}));
 }
 
 void addRanks(std::vector<KeyRow>& rows)
 {
     using enum ValueType;
     using enum KeyGroup;
-    rows.push_back(row<&Spec::gpus>({.name = "gpus",
-                                     .label = "Ranks",
-                                     .type = Integer,
-                                     .group = Ranks,
-                                     .minimum = 1,
-                                     .maximum = 64,
-                                     .defaultText = "1 (lm), 2 (collective)",
-                                     .help = "ranks that share a step, each a process with its own GPU; "
-                                             "on a CPU they communicate through shared memory",
-                                     .example = "4",
-                                     .common = true,
-                                     .attention = false,
-                                     .collective = true}));
+    rows.push_back(row<&Spec::gpus>(
+        {.name = "gpus",
+         .label = "Ranks",
+         .type = Integer,
+         .group = Ranks,
+         .minimum = 1,
+         .maximum = 64,
+         .defaultText = "1 (lm), 2 (collective)",
+         .help = "ranks that share a step, each a process with its own GPU; "
+                 "on a CPU they communicate through shared memory",
+         .example = "4",
+         .common = true,
+         .attention = false,
+         .collective = true,
+         .use = {.title = 20, .letters = "g", .details = 140, .filter = 120, .alongX = 90}}));
     rows.push_back(row<&Spec::parallel>(
         {.name = "parallel",
          .label = "Parallelism",
@@ -476,7 +544,8 @@ void addRanks(std::vector<KeyRow>& rows)
              "optimizer (optimizer-sharding, zero1) or all state (fsdp), or divide each layer (tp)",
          .example = "ddp",
          .common = true,
-         .attention = false}));
+         .attention = false,
+         .use = {.title = 10, .details = 130, .filter = 110, .series = 60}}));
     rows.push_back(row<&Spec::bucket>(
         {.name = "bucket",
          .label = "Bucket",
@@ -487,7 +556,8 @@ void addRanks(std::vector<KeyRow>& rows)
          .defaultText = "25 MiB",
          .help = "gradients that ddp, optimizer-sharding and zero1 combine in one collective",
          .example = "1 MiB",
-         .attention = false}));
+         .attention = false,
+         .use = {.title = 220, .letters = "bk", .details = 150}}));
     rows.push_back(row<&Spec::op>({.name = "op",
                                    .label = "Collective",
                                    .type = Choice,
@@ -499,7 +569,8 @@ void addRanks(std::vector<KeyRow>& rows)
                                    .common = true,
                                    .attention = false,
                                    .lm = false,
-                                   .collective = true}));
+                                   .collective = true,
+                                   .use = {.title = 200, .details = 20, .filter = 130}}));
     rows.push_back(row<&Spec::bytes>({.name = "bytes",
                                       .label = "Message size",
                                       .type = Size,
@@ -512,7 +583,8 @@ void addRanks(std::vector<KeyRow>& rows)
                                       .common = true,
                                       .attention = false,
                                       .lm = false,
-                                      .collective = true}));
+                                      .collective = true,
+                                      .use = {.title = 210, .details = 30}}));
     rows.push_back(row<&Spec::messageDtype>({.name = "dtype",
                                              .label = "Number format",
                                              .type = Choice,
@@ -571,6 +643,19 @@ const KeyInfo* findKey(std::string_view name)
     std::ranges::replace(canonical, '-', '_');
     const auto found = std::ranges::find(keys(), canonical, &KeyInfo::name);
     return found == keys().end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> keysBy(std::uint8_t KeyUse::*rank)
+{
+    std::vector<const KeyInfo*> ranked;
+    for (const KeyInfo& key : keys())
+        if (key.use.*rank > 0)
+            ranked.push_back(&key);
+    std::ranges::stable_sort(ranked, {}, [rank](const KeyInfo* key) { return key->use.*rank; });
+    std::vector<std::string_view> names;
+    for (const KeyInfo* key : ranked)
+        names.push_back(key->name);
+    return names;
 }
 
 std::string_view title(KeyGroup group)

@@ -34,6 +34,21 @@ std::string_view title(KeyGroup group);
 
 /// One key of the spec. Validation, --help, the help pages, the JSON Schema and the form of the window are
 /// all made from this.
+/// Where titles, lists and charts of runs mention a key, and which key it follows. Ranks order the keys of a list: the
+/// smallest is first, 0 leaves the key out. They are multiples of ten, so that a new key fits between two.
+struct KeyUse {
+    std::uint8_t title = 0;        ///< in titles of runs, where it differs between them
+    std::string_view letters = {}; ///< stands for the key before a number in short titles; no two are equal
+    std::uint8_t details = 0;      ///< in the tool tip and the details of a run
+    std::uint8_t filter = 0;       ///< among what the list of runs is filtered by
+    std::uint8_t alongX = 0;       ///< along the x axis of charts
+    std::uint8_t series = 0;       ///< lines of charts
+    std::uint8_t caption = 0;      ///< in captions of charts, if all runs have one value
+    bool ofRecording = false;      ///< says how a run was recorded, not what ran
+    std::string_view leader = {};  ///< the key that determines this one, unless the spec sets it
+    bool equalsLeader = false;     ///< by having its value; otherwise by one value for each of the leader's
+};
+
 struct KeyInfo {
     std::string_view name;       ///< as in specs: d_head
     std::string_view label = {}; ///< the words of forms: Head dim
@@ -53,6 +68,7 @@ struct KeyInfo {
     bool collective = false;                 ///< applies to workload collective
     bool sweepable = true;                   ///< allowed under `sweep`
     std::vector<std::string> lmChoices = {}; ///< the words of `choices` that only workload lm allows
+    KeyUse use = {};
 
     bool appliesTo(Workload workload) const;
     /// The default for one workload: "8". A key has one default for all workloads or one per workload.
@@ -65,6 +81,9 @@ struct KeyInfo {
 
 /// All run keys, in the order in which help, forms and files list them. Any thread.
 std::span<const KeyInfo> keys();
+
+/// The names of the keys with a rank, in its order. Any thread.
+std::vector<std::string_view> keysBy(std::uint8_t KeyUse::*rank);
 
 /// Finds a key by name; `-` and `_` are equivalent. nullptr if there is none.
 const KeyInfo* findKey(std::string_view name);

@@ -143,7 +143,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
     add(column(of.workload));
     if (runs->anyVarying())
         add(column.people("what differs",
-                          [runs](const RunRow& r) { return labelOf(runs->varying(r.record)); },
+                          [runs](const RunRow& r) { return config::labelOf(runs->varying(r.record)); },
                           {.keep = 2, .elidable = true, .hasPairs = true}));
     add(column(of.status));
     add(column(of.reason));

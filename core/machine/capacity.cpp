@@ -29,12 +29,6 @@ std::optional<GpuCapacity> gpuCapacity(int index)
     return gpu;
 }
 
-std::string hostName()
-{
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 std::optional<Bytes> hostCapacity()
 {
     std::ifstream lines("/proc/meminfo");

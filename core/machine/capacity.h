@@ -20,9 +20,6 @@ struct GpuCapacity {
 /// For CUDA device `index`; none if there is no such GPU or no driver. Any thread.
 std::optional<GpuCapacity> gpuCapacity(int index);
 
-/// The host's name, as recorded in the environment of runs.
-std::string hostName();
-
 /// Host memory available for allocation now; none if the system does not report it. Any thread.
 std::optional<Bytes> hostCapacity();
 

@@ -1,6 +1,7 @@
 #include "core/meeting/rank_hub.h"
 
 #include "core/base/error.h"
+#include "core/base/this_host.h"
 #include "core/base/units.h"
 #include "core/meeting/connection.h"
 #include "core/meeting/frame.h"
@@ -124,9 +125,8 @@ int portOf(const FileDescriptor& socket)
 std::vector<std::string> hostsHere()
 {
     std::vector<std::string> hosts;
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) == 0)
-        hosts.emplace_back(name.data());
+    if (std::string name = hostName(); !name.empty())
+        hosts.push_back(std::move(name));
     ifaddrs* all = nullptr;
     if (getifaddrs(&all) != 0)
         all = nullptr;

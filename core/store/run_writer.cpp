@@ -1,6 +1,7 @@
 #include "core/store/run_writer.h"
 
 #include "core/base/error.h"
+#include "core/base/this_host.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"
 #include "core/store/file/database.h"
@@ -38,11 +39,6 @@ namespace {
 /// until it may be cleared.
 constexpr std::size_t kRowsPerCommit = 200'000;
 
-std::int64_t unixNs()
-{
-    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 /// RFC 9562, version 4.
 std::string newUuid()
 {
@@ -56,13 +52,6 @@ std::string newUuid()
     std::snprintf(text.data(), text.size(), "%08x-%04x-%04x-%04x-%04x%08x", words[0], words[1] >> 16,
                   words[1] & 0xffffU, words[2] >> 16, words[2] & 0xffffU, words[3]);
     return text.data();
-}
-
-std::string hostName()
-{
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
 }
 
 } // namespace

@@ -159,7 +159,8 @@ def import_it(bundle, folder):
 
 def complete_in_it(bundle, folder):
     script = f"""source '{bundle}/share/bash-completion/completions/tilescope'
-COMP_WORDS=(tilescope run lm --dry); COMP_CWORD=3; _tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
+COMP_WORDS=('{bundle}/bin/tilescope'); COMP_LINE='tilescope run lm --dry'; COMP_POINT=${{#COMP_LINE}}
+_tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
     found = subprocess.run(["bash", "-c", script], cwd=folder, text=True, stdout=subprocess.PIPE, check=True).stdout
     check(found == "--dry-run\n", "bash completes by the bundle's completions", found)
     check((bundle / "share/man/man1/tilescope-run.1.gz").exists(), "and it has man pages")

@@ -118,7 +118,8 @@ def look_at_man_pages(usr, verbs):
 
 def complete(usr, folder, *words):
     script = f"""source '{usr}/share/bash-completion/completions/tilescope'
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
+COMP_WORDS=('{usr}/bin/tilescope'); COMP_LINE="$*"; COMP_POINT=${{#COMP_LINE}}
+_tilescope; printf '%s\\n' "${{COMPREPLY[@]}}" """
     return text_of("bash", "-c", script, "bash", *words, cwd=folder).splitlines()
 
 
@@ -137,9 +138,7 @@ def look_at_completions(usr, folder, verbs):
         check(expected <= found and (words[-1] == "" or found == expected), f"bash completes '{' '.join(words[1:])}'", found)
     for shell, file in (("zsh", "share/zsh/vendor-completions/_tilescope"),
                         ("fish", "share/fish/vendor_completions.d/tilescope.fish")):
-        text = (usr / file).read_text()
-        missing = [verb for verb in verbs if verb not in text]
-        check(not missing and "rope_theta" in text, f"the completion for {shell} knows every verb and key", missing)
+        check("completion --line" in (usr / file).read_text(), f"the completion for {shell} asks the program")
         if shutil.which(shell):
             read = subprocess.run([shell, "-n", usr / file], text=True, capture_output=True)
             check(read.returncode == 0 and not read.stderr, f"{shell} can read it", read.stderr)

@@ -233,7 +233,7 @@ def help_commands(programs):
         return subprocess.run([programs / "tilescope", *words], text=True, stdout=subprocess.PIPE, check=True).stdout
 
     overview = said("--help")
-    commands = re.findall(r"^ {12}(tilescope .*)$", overview, re.M)
+    commands = re.findall(r"^ {12,}(tilescope .*)$", overview, re.M)
     for verb in re.findall(r"^  (\S+) +\S.*\n +tilescope ", overview, re.M):
         text = said("help", verb)
         commands += re.findall(r"^example: (.*)$", text, re.M) + re.findall(r"^ {6,}(tilescope .*)$", text, re.M)

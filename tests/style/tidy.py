@@ -10,6 +10,9 @@ Units of one library are looked at in groups, which parses the headers they shar
 with findings, or whose units cannot be compiled together, is looked at again in halves. BUILD may compile files one by one or in
 batches.
 
+In a clone of a repository it looks only at units that differ from the main branch, or include a file that does: from the
+commit in TILESCOPE_TIDY_BASE, otherwise from where HEAD left origin/main. Where nothing differs, it looks at every unit.
+
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
 """
 import collections
@@ -131,6 +134,23 @@ def folder_of_results(build):
     return build / "tidy"
 
 
+def changed_in(source):
+    """The files that differ from the main branch, as absolute paths; None: look at all."""
+    def git(*words):
+        run = subprocess.run(["git", "-c", f"safe.directory={source}", "-C", source, *words], capture_output=True, text=True)
+        return run.stdout.split("\0") if run.returncode == 0 else [""]
+
+    if not shutil.which("git"):
+        return None
+    base = os.environ.get("TILESCOPE_TIDY_BASE") or git("merge-base", "HEAD", "origin/main")[0].strip()
+    if not base:
+        return None
+    files = set(git("diff", "--name-only", "-z", base) + git("ls-files", "--others", "--exclude-standard", "-z")) - {""}
+    if not files or files & {".clang-tidy", "tests/style/tidy.py", "tests/style/source_location.h"}:
+        return None
+    return {str(source / file) for file in files}
+
+
 def main():
     source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
@@ -139,6 +159,7 @@ def main():
     version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
     rules = version + (source / ".clang-tidy").read_bytes() + (source / "tests/style/source_location.h").read_bytes()
 
+    changed = None if chosen else changed_in(source)
     todo, skipped = [], 0
     for path, command in units_of(build).items():
         relative = os.path.relpath(path, source)
@@ -147,6 +168,8 @@ def main():
         if chosen and pathlib.Path(path).resolve() not in chosen:
             continue
         read, is_foreign = headers.of(path)
+        if changed is not None and not changed.intersection(map(os.path.abspath, read)):
+            continue
         # The CPU kernels use intrinsics of several instruction sets, some unknown to clang 14.
         machine_code = relative.startswith("kernels/cpu/")
         foreign = is_foreign or "torch_pch" in command

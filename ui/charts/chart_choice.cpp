@@ -4,6 +4,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/base/number_text.h"
+#include "core/config/schema.h"
 #include "ui/kit/natural_order.h"
 
 #include <algorithm>
@@ -15,23 +16,34 @@ namespace tilescope::ui {
 
 namespace {
 
-/// Keys that describe how a run was recorded, not what ran: timed steps are never traced.
-const QStringList kRecording{
-    QStringLiteral("name"),          QStringLiteral("seed"),    QStringLiteral("trace"),
-    QStringLiteral("trace_steps"),   QStringLiteral("shapes"),  QStringLiteral("memory"),
-    QStringLiteral("counters"),      QStringLiteral("timeout"), QStringLiteral("isolate"),
-    QStringLiteral("steps"),         QStringLiteral("warmup"),  QStringLiteral("memory_limit"),
-    QStringLiteral("deterministic"), QStringLiteral("repeat"),  QStringLiteral("annotate_attention")};
+/// Names of keys as texts, in the order of a rank.
+QStringList textsBy(std::uint8_t config::KeyUse::*rank)
+{
+    QStringList names;
+    for (const std::string_view key : config::keysBy(rank))
+        names << QString::fromUtf8(key);
+    return names;
+}
+
+/// Whether a key says how a run was recorded, not what ran: timed steps are never traced.
+bool isOfRecording(const QString& name)
+{
+    const config::KeyInfo* key = config::findKey(name.toStdString());
+    return key && key->use.ofRecording;
+}
 
 /// The keys that studies vary most often; the first that varies is used.
-const QStringList kAlongX{QStringLiteral("seq_len"), QStringLiteral("context"), QStringLiteral("kv_len"),
-                          QStringLiteral("batch"),   QStringLiteral("d_head"),  QStringLiteral("d_model"),
-                          QStringLiteral("layers"),  QStringLiteral("heads"),   QStringLiteral("gpus")};
-const QStringList kSeries{
-    QStringLiteral("backend"), QStringLiteral("precision"),     QStringLiteral("size"),
-    QStringLiteral("compile"), QStringLiteral("checkpointing"), QStringLiteral("parallel"),
-    QStringLiteral("mode"),    QStringLiteral("causal"),        QStringLiteral("d_head"),
-    QStringLiteral("heads"),   QStringLiteral("batch")};
+const QStringList& keysAlongX()
+{
+    static const QStringList names = textsBy(&config::KeyUse::alongX);
+    return names;
+}
+
+const QStringList& keysOfSeries()
+{
+    static const QStringList names = textsBy(&config::KeyUse::series);
+    return names;
+}
 
 QString paramText(const query::RunSummary& run, const QString& key)
 {
@@ -47,7 +59,7 @@ QStringList ordered(const QStringList& keys, const QStringList& first)
         if (keys.contains(key))
             result << key;
     for (const QString& key : keys)
-        if (!result.contains(key) && !kRecording.contains(key))
+        if (!result.contains(key) && !isOfRecording(key))
             result << key;
     return result;
 }
@@ -103,7 +115,7 @@ QStringList separatingKeys(const std::vector<ChartPlace>& places, const QString&
     std::vector<const query::RunSummary*> runs;
     for (const ChartPlace& place : places)
         runs.push_back(place.run);
-    QStringList keys = ordered(varyingKeys(runs), kSeries);
+    QStringList keys = ordered(varyingKeys(runs), keysOfSeries());
     keys.removeAll(x);
     QStringList chosen;
     for (std::size_t left = crowd(places, chosen, keys); left > 0;) {
@@ -158,14 +170,14 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
                std::ranges::none_of(
                    runs, [&key](const query::RunSummary* run) { return paramText(*run, key).isEmpty(); });
     };
-    const QStringList along = ordered(numericKeys(runs), kAlongX);
-    QStringList lines = ordered(varyingKeys(runs), kSeries);
+    const QStringList along = ordered(numericKeys(runs), keysAlongX());
+    QStringList lines = ordered(varyingKeys(runs), keysOfSeries());
     recipe.x = usual.x;
     if (!along.isEmpty()) {
         recipe.x = along.front();
         // Most charts show a length; otherwise, choose the key with the most values.
-        if (kAlongX.indexOf(recipe.x) < 0 ||
-            kAlongX.indexOf(recipe.x) > kAlongX.indexOf(QStringLiteral("kv_len")))
+        if (keysAlongX().indexOf(recipe.x) < 0 ||
+            keysAlongX().indexOf(recipe.x) > keysAlongX().indexOf(QStringLiteral("kv_len")))
             recipe.x =
                 *std::max_element(along.begin(), along.end(), [&runs](const QString& a, const QString& b) {
                     return countOfValues(runs, a) < countOfValues(runs, b);
@@ -176,8 +188,8 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
         recipe.series = lines.value(0);
         return recipe;
     } else {
-        const auto known = std::find_if(kAlongX.begin(), kAlongX.end(), isTold);
-        if (known != kAlongX.end())
+        const auto known = std::find_if(keysAlongX().begin(), keysAlongX().end(), isTold);
+        if (known != keysAlongX().end())
             recipe.x = *known;
     }
     lines.removeAll(recipe.x);

@@ -1,6 +1,7 @@
 // The values of a chart: from runs and a recipe to points, fits and a caption.
 
 #include "core/base/number_text.h"
+#include "core/config/schema.h"
 #include "ui/charts/chart_choice.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/natural_order.h"
@@ -229,13 +230,13 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, boo
                                                                        : QStringLiteral("median"),
                             drawn.runBars ? QStringLiteral(", with a bar over the runs") : QString());
     QStringList same;
-    for (const char* key : {"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}) {
+    for (const std::string_view key : config::keysBy(&config::KeyUse::caption)) {
         std::set<QString> values;
         for (const query::RunSummary* run : drawn.runs)
-            values.insert(key == std::string_view("workload") ? QString::fromStdString(run->workload)
-                                                              : QString::fromUtf8(run->param(key)));
+            values.insert(key == "workload" ? QString::fromStdString(run->workload)
+                                            : QString::fromUtf8(run->param(key)));
         if (values.size() == 1 && !values.begin()->isEmpty())
-            same << QStringLiteral("%1 %2").arg(QLatin1String(key), *values.begin());
+            same << QStringLiteral("%1 %2").arg(QString::fromUtf8(key), *values.begin());
     }
     if (!same.isEmpty())
         caption += QStringLiteral("All: %1. ").arg(same.join(QStringLiteral(", ")));

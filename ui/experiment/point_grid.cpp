@@ -89,7 +89,7 @@ std::optional<PointGrid> gridOf(const std::vector<session::SweepPoint>& points)
     if (points.size() < 2 || points.size() > kMostColumns * kMostRows)
         return {};
     std::vector<std::map<QString, QString>> words;
-    for (const KeyTexts& values : session::varyingValues(points)) {
+    for (const config::KeyTexts& values : session::varyingValues(points)) {
         std::map<QString, QString>& ofPoint = words.emplace_back();
         for (const auto& [key, value] : values)
             ofPoint[QString::fromStdString(key)] = QString::fromStdString(value);

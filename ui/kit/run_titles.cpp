@@ -1,5 +1,6 @@
 #include "ui/kit/run_titles.h"
 
+#include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/model/attention_backend.h"
 
@@ -25,16 +26,22 @@ constexpr const char* kPrecision = "precision"; // the list has a column for it
 constexpr const char* kBackend = "backend";
 constexpr const char* kSeqLen = "seq_len";
 constexpr const char* kName = "name";
+// A key that titles mention, with what stands for it before a number in short ones.
 struct Telling {
-    const char* key;
-    const char* letters; ///< stands for the key before a number in short titles; no two are equal
+    std::string_view key;
+    std::string_view letters;
 };
-constexpr Telling kTelling[] = {{"parallel", ""}, {"gpus", "g"},    {"size", ""},          {"layers", "l"},
-                                {"d_model", "m"}, {"heads", "h"},   {"kv_heads", "kv"},    {"d_head", "d"},
-                                {"batch", "b"},   {"context", "c"}, {"mode", ""},          {"grad", ""},
-                                {"compile", ""},  {"causal", ""},   {"tile_q", "tq"},      {"tile_k", "tk"},
-                                {"seed", "s"},    {"threads", "t"}, {"checkpointing", ""}, {"op", ""},
-                                {"bytes", ""},    {"bucket", "bk"}, {"warmup", "w"}};
+
+const std::vector<Telling>& tellingKeys()
+{
+    static const std::vector<Telling> all = [] {
+        std::vector<Telling> found;
+        for (const std::string_view key : config::keysBy(&config::KeyUse::title))
+            found.push_back({key, config::findKey(key)->use.letters});
+        return found;
+    }();
+    return all;
+}
 
 // batch 4, but train, graph and ddp without their keys; empty if the value means that something is off.
 QString telling(const Telling& telling, std::string_view value, bool isShort)
@@ -48,7 +55,7 @@ QString telling(const Telling& telling, std::string_view value, bool isShort)
         return QString::fromStdString(text); // 25 MiB
     const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
     if (number && isShort)
-        return QLatin1String(telling.letters) + shortCount(QString::fromUtf8(value));
+        return QString::fromUtf8(telling.letters) + shortCount(QString::fromUtf8(value));
     return number ? QString::fromUtf8(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
                         shortCount(QString::fromUtf8(value))
                   : QString::fromUtf8(value);
@@ -99,8 +106,8 @@ void RunTitles::findRedundant(const std::vector<const query::RunSummary*>& runs)
         for (const query::RunSummary* run : members)
             titles.push_back(qHash(titleOf(*run, true, Length::Short)));
         const auto all = countOf(titles);
-        for (std::size_t i = std::size(kTelling); i-- > 0;) {
-            const Telling& one = kTelling[i];
+        for (std::size_t i = tellingKeys().size(); i-- > 0;) {
+            const Telling& one = tellingKeys()[i];
             if (!group.varying.contains(one.key))
                 continue;
             group.redundant.insert(one.key);
@@ -117,7 +124,7 @@ void RunTitles::add(const query::RunSummary& run)
     Group& group = groups_[run.workload];
     if (group.first == nullptr)
         group.first = &run;
-    for (const Telling& one : kTelling)
+    for (const Telling& one : tellingKeys())
         if (run.param(one.key) != group.first->param(one.key))
             group.varying.insert(one.key);
     for (const char* key : {kPrecision, kBackend, kSeqLen})
@@ -171,7 +178,7 @@ QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, Len
         words << shortCount(QString::fromUtf8(run.param(kSeqLen)));
     }
     if (group != groups_.end()) {
-        for (const Telling& one : kTelling)
+        for (const Telling& one : tellingKeys())
             if (group->second.varying.contains(one.key) && !isImplied(one.key, run) &&
                 !(length != Length::Long && group->second.redundant.contains(one.key)))
                 words << telling(one, run.param(one.key), isShort);

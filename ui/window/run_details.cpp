@@ -1,5 +1,6 @@
 #include "ui/window/run_details.h"
 
+#include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/model/text.h"
 #include "ui/kit/number_text.h"
@@ -16,11 +17,6 @@
 namespace tilescope::ui {
 
 namespace {
-
-// The keys of a run, the important ones first.
-constexpr const char* kKeys[] = {"workload", "op",     "bytes",  "size",    "backend", "precision", "batch",
-                                 "context",  "heads",  "d_head", "seq_len", "mode",    "parallel",  "gpus",
-                                 "bucket",   "causal", "warmup", "steps",   "trace",   "compile",   "seed"};
 
 // A key of a run as people read it; empty if the run lacks it.
 QString valueOf(const query::RunSummary& run, std::string_view key)
@@ -63,7 +59,7 @@ QString tipOf(const query::RunSummary& run, const QString& title)
                       : status + QStringLiteral(": ") + QString::fromStdString(run.result.reason));
     lines << QObject::tr("step %1, %2 %3").arg(stepWithInterval(run), peakName(run), peakOf(run));
     QStringList keys;
-    for (const char* key : kKeys) {
+    for (const std::string_view key : config::keysBy(&config::KeyUse::details)) {
         const QString value = valueOf(run, key);
         if (!value.isEmpty() && value != QLatin1String("none"))
             keys << QStringLiteral("%1 %2").arg(QLatin1String(key), value);
@@ -85,7 +81,7 @@ namespace {
 std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
 {
     std::vector<KeyValueRow> rows;
-    for (const char* key : kKeys) {
+    for (const std::string_view key : config::keysBy(&config::KeyUse::details)) {
         const QString value = valueOf(run, key);
         if (!value.isEmpty())
             rows.push_back({QString::fromLatin1(key), {value}});
@@ -113,7 +109,7 @@ std::vector<KeyValueRow> rowsOfSeveral(const std::vector<SelectedRun>& runs)
         heading.values << QStringLiteral("%1 %2").arg(run.run->run.value).arg(run.title);
     std::vector<KeyValueRow> rows{heading};
     std::vector<KeyValueRow> same;
-    for (const char* key : kKeys) {
+    for (const std::string_view key : config::keysBy(&config::KeyUse::details)) {
         QStringList values;
         bool differs = false;
         for (const SelectedRun& run : runs) {
@@ -144,7 +140,7 @@ std::vector<KeyValueRow> rowsOfMany(const std::vector<SelectedRun>& runs)
 {
     QStringList varying;
     std::vector<KeyValueRow> same;
-    for (const char* key : kKeys) {
+    for (const std::string_view key : config::keysBy(&config::KeyUse::details)) {
         std::set<QString> values;
         for (const SelectedRun& run : runs)
             values.insert(valueOf(*run.run, key));

@@ -1,5 +1,6 @@
 #include "ui/window/run_filter.h"
 
+#include "core/config/schema.h"
 #include "core/model/text.h"
 #include "ui/kit/natural_order.h"
 
@@ -10,9 +11,16 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr const char* kFacets[] = {
-    "status", "study", "sweep",  "workload", "backend", "size", "precision", "mode",   "seq_len", "context",
-    "batch",  "heads", "d_head", "parallel", "gpus",    "op",   "compile",   "device", "flags",   "tag"};
+// What the list of runs is filtered by.
+std::vector<std::string_view> facets()
+{
+    std::vector<std::string_view> names{"status", "study", "sweep"};
+    for (const std::string_view key : config::keysBy(&config::KeyUse::filter))
+        names.push_back(key);
+    names.insert(names.end(), {"flags", "tag"});
+    return names;
+}
+
 constexpr std::string_view kOfStudy = ": ";
 
 char smallLetter(char c)
@@ -210,7 +218,7 @@ std::vector<RunFacet> facetsOf(const std::vector<const query::FileSnapshot*>& fi
     constexpr std::size_t kMostValues = 40;
     std::vector<RunFacet> facets;
     const QCollator order = naturalOrder();
-    for (const char* key : kFacets) {
+    for (const std::string_view key : facets()) {
         std::unordered_map<std::string_view, std::size_t> counts;
         const bool isFlags = std::string_view(key) == "flags";
         for (const query::FileSnapshot* file : files)
@@ -237,7 +245,7 @@ std::vector<RunFacet> facetsOf(const std::vector<const query::FileSnapshot*>& fi
 std::vector<std::pair<QString, QString>> facetValues(const query::RunSummary& run)
 {
     std::vector<std::pair<QString, QString>> values;
-    for (const char* key : kFacets) {
+    for (const std::string_view key : facets()) {
         const std::string_view value = std::string_view(key) != "flags" ? filterValueOf(run, key)
                                        : run.result.flags.empty()
                                            ? std::string_view()

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/paths.h"
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -21,15 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostDigests = 2000;
-
-/// Whether the path still names the descriptor's file.
-bool isStillThere(int descriptor, const fs::path& path)
-{
-    struct stat open {};
-    struct stat named {};
-    return fstat(descriptor, &open) == 0 && stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
-           open.st_ino == named.st_ino;
-}
 
 std::int64_t sinceEpoch(const timespec& time)
 {
@@ -70,7 +62,7 @@ bool SideLock::take(const fs::path& side, int operation)
     while (result != 0 && errno == EINTR);
     // Filesystems without locks return another error: there, the user keeps processes apart.
     const bool refused = result != 0 && errno == EWOULDBLOCK;
-    if (!refused && isStillThere(descriptor_, side))
+    if (!refused && isSameFile(descriptor_, side))
         return true;
     close(descriptor_);
     descriptor_ = -1;
@@ -82,7 +74,7 @@ SideLock::~SideLock()
     if (descriptor_ < 0)
         return;
     // Those who wait for the lock meanwhile notice that the file is gone and create a new one.
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && isStillThere(descriptor_, side_))
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && isSameFile(descriptor_, side_))
         unlink(side_.c_str());
     close(descriptor_);
 }

@@ -8,6 +8,7 @@
 #include "core/base/quantity.h"
 #include "core/base/sha256.h"
 #include "core/base/temporary_path.h"
+#include "core/base/this_host.h"
 #include "core/base/version.h"
 #include "core/exchange/import/cache_index.h"
 #include "core/exchange/import/importer.h"
@@ -67,12 +68,6 @@ Bytes limitFrom(std::string_view text)
                     .where = kLimitVariable,
                     .remedy = "write an amount with its unit, such as 20 GiB, or 0 to keep nothing"};
     return Bytes{static_cast<std::int64_t>(amount * found->bytes)};
-}
-
-std::int64_t unixNs()
-{
-    using namespace std::chrono;
-    return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 [[noreturn]] void throwCancelled()

@@ -1,8 +1,6 @@
 #include "core/query/runs/grouping.h"
 
 #include "core/analysis/time/path_glob.h"
-#include "core/base/error.h"
-#include "core/base/spelling.h"
 
 #include <algorithm>
 #include <array>
@@ -21,17 +19,12 @@ std::string_view wordOf(Grouping grouping)
     return kWords[static_cast<std::size_t>(grouping)];
 }
 
-Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed)
+std::optional<Grouping> groupingNamed(std::string_view word)
 {
-    std::vector<std::string_view> words;
-    for (const Grouping grouping : allowed) {
-        if (wordOf(grouping) == word)
-            return grouping;
-        words.push_back(wordOf(grouping));
-    }
-    throw Error{.what = "cannot group by '" + std::string(word) + "'",
-                .where = "--group",
-                .remedy = didYouMean(word, words)};
+    const auto* const known = std::ranges::find(kWords, word);
+    if (known == kWords.end() || known == kWords.begin())
+        return {};
+    return static_cast<Grouping>(known - kWords.begin());
 }
 
 std::string_view groupKey(Grouping grouping, std::string_view text)

@@ -4,7 +4,7 @@
 #include "core/base/ids.h"
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,9 +18,8 @@ enum class Grouping { None, Name, Family, Range, Phase, Module, Op, Category, La
 /// The word of a grouping for `--group`: name, family, … There is no word for None.
 std::string_view wordOf(Grouping grouping);
 
-/// The grouping with this word.
-/// \throws Error  the word is not in `allowed`; names the allowed words and the nearest
-Grouping groupingOf(std::string_view word, std::span<const Grouping> allowed);
+/// The grouping with this word; none if no grouping has it.
+std::optional<Grouping> groupingNamed(std::string_view word);
 
 /// The name of the group for events without a key.
 inline constexpr std::string_view kUnattributed = "unattributed";

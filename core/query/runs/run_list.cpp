@@ -59,9 +59,9 @@ bool standsBeside(std::string_view key)
 }
 
 /// The keys of a spec with their values as display texts.
-KeyTexts textsOf(std::string_view spec)
+config::KeyTexts textsOf(std::string_view spec)
 {
-    KeyTexts texts;
+    config::KeyTexts texts;
     JsonMembers members(spec);
     while (const auto member = members.next())
         texts.emplace_back(withoutQuotes(member->first), withoutQuotes(member->second));
@@ -109,9 +109,9 @@ void RunList::lookAtAll(std::optional<RunId> run, Survey survey)
     std::ranges::sort(timedPhases_);
 }
 
-KeyTexts RunList::varying(const store::RunRecord& run) const
+config::KeyTexts RunList::varying(const store::RunRecord& run) const
 {
-    KeyTexts values = varying_.of(textsOf(run.specJson));
+    config::KeyTexts values = varying_.of(textsOf(run.specJson));
     std::erase_if(values, [](const auto& value) { return standsBeside(value.first); });
     return values;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/varying_keys.h"
+#include "core/config/varying_keys.h"
 #include "core/query/runs/run_tables.h"
 
 #include <cstddef>
@@ -33,7 +33,7 @@ public:
 
     /// The keys of a run's spec that differ between the runs, except `name` and `workload`, which have their
     /// own columns.
-    KeyTexts varying(const store::RunRecord& run) const;
+    config::KeyTexts varying(const store::RunRecord& run) const;
     bool anyVarying() const { return anyVarying_; } ///< whether varying() is non-empty for some run
     const std::vector<Phase>& timedPhases() const { return timedPhases_; } ///< in the order of a step
     bool anyFlags() const { return anyFlags_; }
@@ -51,7 +51,7 @@ private:
 
     const store::RunReader& reader_;
     std::vector<RunId> ids_;
-    VaryingKeys varying_;
+    config::VaryingKeys varying_;
     bool anyVarying_ = false;
     std::vector<Phase> timedPhases_;
     std::vector<std::string> reasons_;

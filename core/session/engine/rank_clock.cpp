@@ -1,6 +1,7 @@
 #include "core/session/engine/rank_clock.h"
 
 #include "core/base/error.h"
+#include "core/base/this_host.h"
 
 #include <unistd.h>
 
@@ -44,12 +45,6 @@ RunParties RankClock::parties() const
                               .uncertainty = offset.uncertainty(),
                               .method = "times asked over the network"});
     return parties;
-}
-
-std::string hostName()
-{
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
 } // namespace tilescope::session

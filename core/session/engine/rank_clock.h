@@ -25,6 +25,4 @@ private:
     const std::optional<meeting::ClockOffset> before_;
 };
 
-std::string hostName();
-
 } // namespace tilescope::session

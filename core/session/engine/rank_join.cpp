@@ -1,6 +1,7 @@
 #include "core/session/engine/rank_join.h"
 
 #include "core/base/error.h"
+#include "core/base/this_host.h"
 #include "core/model/environment_facts.h"
 #include "core/model/flags.h"
 #include "core/model/parallelism.h"

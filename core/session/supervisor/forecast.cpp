@@ -1,6 +1,7 @@
 #include "core/session/supervisor/forecast.h"
 
 #include "core/analysis/work/device_sheets.h"
+#include "core/base/this_host.h"
 #include "core/config/device_rules.h"
 #include "core/machine/capacity.h"
 #include "core/predict/device_rates.h"
@@ -21,7 +22,7 @@ predict::TargetDevice host()
 {
     predict::TargetDevice device;
     device.name = "cpu";
-    device.uuid = "cpu:" + machine::hostName(); // the id in ceilings
+    device.uuid = "cpu:" + hostName(); // the id in ceilings
     device.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     device.instructionSet = machine::cpuInstructionSet();
     // The engine's default: memory_limit auto on a CPU.

@@ -2,6 +2,7 @@
 
 #include "core/base/environment_variable.h"
 #include "core/base/error.h"
+#include "core/base/temporary_path.h"
 #include "core/session/protocol/point_line.h"
 
 #include <fmt/format.h>
@@ -25,13 +26,7 @@ std::unique_ptr<TemporaryPath> newFolder(const fs::path& output, bool hasSeveral
 {
     if (hasSeveralNodes)
         return std::make_unique<TemporaryPath>(fs::absolute(output), TemporaryPath::Kind::Folder);
-    std::string name = (fs::temp_directory_path() / "tilescope-ranks-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-        throw Error{.what = std::string("no folder for the ranks can be made (") + std::strerror(errno) + ")",
-                    .where = name,
-                    .remedy = "name a writable folder in TMPDIR",
-                    .kind = ErrorKind::Environment};
-    return std::make_unique<TemporaryPath>(name);
+    return std::make_unique<TemporaryPath>(newTemporaryFolder("ranks"));
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include "core/base/quantity.h"
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
-#include "core/model/varying_keys.h"
+#include "core/config/varying_keys.h"
 
 #include <fmt/format.h>
 
@@ -51,13 +51,13 @@ bool haveSeveralNames(const std::vector<SweepPoint>& points)
         points, [&points](const SweepPoint& point) { return point.spec.name != points.front().spec.name; });
 }
 
-std::vector<KeyTexts> varyingValues(const std::vector<SweepPoint>& points)
+std::vector<config::KeyTexts> varyingValues(const std::vector<SweepPoint>& points)
 {
-    std::vector<KeyTexts> values;
+    std::vector<config::KeyTexts> values;
     values.reserve(points.size());
-    std::map<std::string, VaryingKeys> keysOfName;
+    std::map<std::string, config::VaryingKeys> keysOfName;
     for (const SweepPoint& point : points) {
-        KeyTexts& ofPoint = values.emplace_back();
+        config::KeyTexts& ofPoint = values.emplace_back();
         for (const config::ResolvedValue& value : config::resolvedValues(point.spec)) {
             const bool isQuoted = value.json.starts_with('"') && value.json.size() >= 2;
             ofPoint.emplace_back(value.key,
@@ -78,10 +78,10 @@ std::vector<std::string> keyLabels(const std::vector<SweepPoint>& points)
 {
     std::vector<std::string> labels;
     labels.reserve(points.size());
-    for (KeyTexts& values : varyingValues(points)) {
+    for (config::KeyTexts& values : varyingValues(points)) {
         for (auto& [key, value] : values)
             value = config::valueText(key, value);
-        labels.push_back(labelOf(values));
+        labels.push_back(config::labelOf(values));
     }
     return labels;
 }

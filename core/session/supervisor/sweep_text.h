@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/varying_keys.h"
+#include "core/config/varying_keys.h"
 #include "core/session/supervisor/supervisor.h"
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tilescope::session {
 
 /// For each point, the keys that vary among points with its name, with their values as they are stored; then which
 /// repetition it is, as `1/5`, if it is repeated.
-std::vector<KeyTexts> varyingValues(const std::vector<SweepPoint>& points);
+std::vector<config::KeyTexts> varyingValues(const std::vector<SweepPoint>& points);
 
 /// The same in words: its values of the keys that vary among points with its name: `backend=flash seq_len=1024`.
 /// Sizes have units: `bucket=1 MiB`. Empty if no other point has the name.

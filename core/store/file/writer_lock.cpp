@@ -2,6 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/paths.h"
+#include "core/base/this_host.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,11 +33,6 @@ struct Holder {
     std::int64_t beatUnixNs = 0;
 };
 
-std::int64_t unixNs()
-{
-    return std::chrono::system_clock::now().time_since_epoch() / 1ns;
-}
-
 std::optional<Holder> readHolder(int descriptor)
 {
     std::array<char, 512> text{};
@@ -55,24 +52,24 @@ bool alive(const Holder& holder)
     return unixNs() - holder.beatUnixNs < kDeadAfter / 1ns;
 }
 
-std::string hostName()
+/// The name of this host in the lock file.
+std::string nameHere()
 {
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
-    return host[0] ? host.data() : "localhost";
+    const std::string name = hostName();
+    return name.empty() ? "localhost" : name;
 }
 
 /// Whether the writer is a process of this host.
 bool existsHere(const Holder& holder)
 {
-    return holder.host == hostName() && (kill(static_cast<pid_t>(holder.pid), 0) == 0 || errno == EPERM);
+    return holder.host == nameHere() && (kill(static_cast<pid_t>(holder.pid), 0) == 0 || errno == EPERM);
 }
 
 /// Whether the writer was a process of this host that no longer exists: then an old heartbeat need not be
 /// awaited.
 bool diedHere(const Holder& holder)
 {
-    return holder.host == hostName() && !existsHere(holder);
+    return holder.host == nameHere() && !existsHere(holder);
 }
 
 struct flock wholeFile()
@@ -98,14 +95,6 @@ bool heldByAnother(int descriptor)
         return range.l_type != F_UNLCK && (!holder || existsHere(*holder) || alive(*holder));
     // A filesystem without locks: only the heartbeat counts.
     return holder && alive(*holder) && !diedHere(*holder);
-}
-
-bool sameFile(int descriptor, const std::filesystem::path& path)
-{
-    struct stat open {};
-    struct stat named {};
-    return fstat(descriptor, &open) == 0 && stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
-           open.st_ino == named.st_ino;
 }
 
 Error refused(const std::filesystem::path& file, const std::optional<Holder>& holder)
@@ -164,7 +153,7 @@ void WriterLock::take(const std::filesystem::path& file)
         const bool unsupported = !locked && lockingIsUnsupported(errno);
         const std::optional<Holder> holder = locked ? std::nullopt : readHolder(descriptor_);
         const bool mine = locked || (unsupported && !(holder && alive(*holder) && !diedHere(*holder)));
-        if (mine && sameFile(descriptor_, side_))
+        if (mine && isSameFile(descriptor_, side_))
             return;
         close(descriptor_);
         descriptor_ = -1;
@@ -177,7 +166,7 @@ void WriterLock::beat()
 {
     std::array<char, 512> line{};
     const int length = std::snprintf(line.data(), line.size(), "%ld %s %lld\n", static_cast<long>(getpid()),
-                                     hostName().c_str(), static_cast<long long>(unixNs()));
+                                     nameHere().c_str(), static_cast<long long>(unixNs()));
     // If the write fails (disk full), only the lock indicates a live writer, which suffices on a local disk.
     [[maybe_unused]] const ssize_t written =
         pwrite(descriptor_, line.data(), static_cast<std::size_t>(length), 0);

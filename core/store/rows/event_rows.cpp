@@ -3,7 +3,10 @@
 #include "core/base/error.h"
 #include "core/model/text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 
 namespace tilescope::store {
@@ -27,12 +30,29 @@ constexpr Names kAllocation[] = {"id",     "run",     "step",     "start",     "
                                  "device", "address", "bytes",    "allocated", "reserved",
                                  "stream", "pool",    "category", "path",      "op"};
 constexpr Names kFrame[] = {"id", "run", "step", "start", "duration", "name", "thread"};
+/// Columns that kernels and copies share, in this order, from `device` on.
+constexpr Names kDevice[] = {"device", "stream", "correlation", "range",
+                             "op",     "thread", "queued",      "graph_node"};
 static_assert(std::size(kCopy) == kMostColumns);
+static_assert(std::ranges::equal(kDevice, std::span(kKernel).last(std::size(kDevice))));
+static_assert(std::ranges::equal(kDevice, std::span(kCopy).last(std::size(kDevice))));
 
-constexpr EventTable kTables[kEventKinds] = {{"range", kRange, 4},      {"op", kOp, 4},
-                                             {"api_call", kApiCall, 4}, {"kernel", kKernel, 4, 14},
-                                             {"copy", kCopy, 4, 16},    {"allocation", kAllocation},
-                                             {"frame", kFrame, 4}};
+/// The index of a column; a name that the table lacks does not compile.
+template <std::size_t N> consteval std::size_t of(const Names (&columns)[N], Names name)
+{
+    const auto* const found = std::ranges::find(columns, name);
+    return found == std::end(columns) ? throw "no such column" : static_cast<std::size_t>(found - columns);
+}
+
+constexpr int kDuration = of(kRange, "duration"); // in every table of events that last
+constexpr EventTable kTables[kEventKinds] = {{"range", kRange, kDuration},
+                                             {"op", kOp, kDuration},
+                                             {"api_call", kApiCall, kDuration},
+                                             {"kernel", kKernel, kDuration, int(of(kKernel, "queued"))},
+                                             {"copy", kCopy, kDuration, int(of(kCopy, "queued"))},
+                                             {"allocation", kAllocation},
+                                             {"frame", kFrame, kDuration}};
+static_assert(of(kAllocation, "start") == EventTable::start && of(kRange, "start") == EventTable::start);
 
 template <class Tag, class Rep, Rep None> std::int64_t orNull(Id<Tag, Rep, None> id)
 {
@@ -52,10 +72,10 @@ std::int64_t stepOrNull(std::int32_t step)
 /// The columns that all events begin with.
 template <class Event> void beginRow(const Event& event, const RowFrame& frame, std::int64_t* row)
 {
-    row[1] = frame.run;
-    row[2] = stepOrNull(event.step);
-    row[3] = nanosecondsOf(event.start) - frame.clockOrigin;
-    row[4] = (event.end - event.start).count();
+    row[of(kFrame, "run")] = frame.run;
+    row[of(kFrame, "step")] = stepOrNull(event.step);
+    row[of(kFrame, "start")] = nanosecondsOf(event.start) - frame.clockOrigin;
+    row[of(kFrame, "duration")] = (event.end - event.start).count();
 }
 
 [[noreturn]] void damaged(std::string_view what, std::int64_t value)
@@ -114,11 +134,13 @@ template <class E> std::array<std::string_view, kMostWords> wordsByValue()
 template <class Event> Event beginRecord(const std::int64_t* row, const RowFrame& frame)
 {
     Event event;
-    event.step = stepFrom(row[2]);
+    event.step = stepFrom(row[of(kFrame, "step")]);
     // Unsigned sums wrap: a damaged time gives a wrong time, not undefined behaviour.
-    const auto start = static_cast<std::uint64_t>(row[3]) + static_cast<std::uint64_t>(frame.clockOrigin);
+    const auto start =
+        static_cast<std::uint64_t>(row[of(kFrame, "start")]) + static_cast<std::uint64_t>(frame.clockOrigin);
     event.start = timestampAt(static_cast<std::int64_t>(start));
-    event.end = timestampAt(static_cast<std::int64_t>(start + static_cast<std::uint64_t>(row[4])));
+    event.end = timestampAt(
+        static_cast<std::int64_t>(start + static_cast<std::uint64_t>(row[of(kFrame, "duration")])));
     return event;
 }
 
@@ -172,74 +194,74 @@ const EventTable& eventTable(EventKind kind)
 
 void toRow(const Range& range, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
-    row[0] = orNull(range.id, frame.firstRange);
+    row[of(kRange, "id")] = orNull(range.id, frame.firstRange);
     beginRow(range, frame, row);
-    row[5] = interner.text(range.name);
-    row[6] = interner.text(range.path);
-    row[7] = orNull(range.parent, frame.firstRange);
-    row[8] = orNull(range.thread);
+    row[of(kRange, "name")] = interner.text(range.name);
+    row[of(kRange, "path")] = interner.text(range.path);
+    row[of(kRange, "parent")] = orNull(range.parent, frame.firstRange);
+    row[of(kRange, "thread")] = orNull(range.thread);
 }
 
 Range rangeFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&)
 {
     auto range = beginRecord<Range>(row, frame);
-    range.id = idFrom<RangeId>(row[0], "range", frame.firstRange);
-    range.name = idFrom<StringId>(row[5], "name");
-    range.path = idFrom<StringId>(row[6], "path");
-    range.parent = idFrom<RangeId>(row[7], "parent", frame.firstRange);
-    range.thread = idFrom<ThreadId>(row[8], "thread");
+    range.id = idFrom<RangeId>(row[of(kRange, "id")], "range", frame.firstRange);
+    range.name = idFrom<StringId>(row[of(kRange, "name")], "name");
+    range.path = idFrom<StringId>(row[of(kRange, "path")], "path");
+    range.parent = idFrom<RangeId>(row[of(kRange, "parent")], "parent", frame.firstRange);
+    range.thread = idFrom<ThreadId>(row[of(kRange, "thread")], "thread");
     return range;
 }
 
 void toRow(const Op& op, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
-    row[0] = orNull(op.id, frame.firstOp);
+    row[of(kOp, "id")] = orNull(op.id, frame.firstOp);
     beginRow(op, frame, row);
-    row[5] = interner.text(op.name);
-    row[6] = interner.text(op.path);
-    row[7] = interner.text(op.shapes);
-    row[8] = wordFor(WordSet::OpScope, op.scope, interner);
-    row[9] = orNull(op.range, frame.firstRange);
-    row[10] = orNull(op.parent, frame.firstOp);
-    row[11] = orNull(op.thread);
-    row[12] = op.sequence < 0 ? kNull : op.sequence;
+    row[of(kOp, "name")] = interner.text(op.name);
+    row[of(kOp, "path")] = interner.text(op.path);
+    row[of(kOp, "shapes")] = interner.text(op.shapes);
+    row[of(kOp, "scope")] = wordFor(WordSet::OpScope, op.scope, interner);
+    row[of(kOp, "range")] = orNull(op.range, frame.firstRange);
+    row[of(kOp, "parent")] = orNull(op.parent, frame.firstOp);
+    row[of(kOp, "thread")] = orNull(op.thread);
+    row[of(kOp, "sequence")] = op.sequence < 0 ? kNull : op.sequence;
 }
 
 Op opFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver)
 {
     auto op = beginRecord<Op>(row, frame);
-    op.id = idFrom<OpId>(row[0], "op", frame.firstOp);
-    op.name = idFrom<StringId>(row[5], "name");
-    op.path = idFrom<StringId>(row[6], "path");
-    op.shapes = idFrom<StringId>(row[7], "shapes");
-    op.scope = enumFrom<OpScope>(WordSet::OpScope, row[8], resolver, "scope");
-    op.range = idFrom<RangeId>(row[9], "range", frame.firstRange);
-    op.parent = idFrom<OpId>(row[10], "parent", frame.firstOp);
-    op.thread = idFrom<ThreadId>(row[11], "thread");
-    op.sequence = row[12] == kNull ? -1 : row[12];
+    op.id = idFrom<OpId>(row[of(kOp, "id")], "op", frame.firstOp);
+    op.name = idFrom<StringId>(row[of(kOp, "name")], "name");
+    op.path = idFrom<StringId>(row[of(kOp, "path")], "path");
+    op.shapes = idFrom<StringId>(row[of(kOp, "shapes")], "shapes");
+    op.scope = enumFrom<OpScope>(WordSet::OpScope, row[of(kOp, "scope")], resolver, "scope");
+    op.range = idFrom<RangeId>(row[of(kOp, "range")], "range", frame.firstRange);
+    op.parent = idFrom<OpId>(row[of(kOp, "parent")], "parent", frame.firstOp);
+    op.thread = idFrom<ThreadId>(row[of(kOp, "thread")], "thread");
+    op.sequence = row[of(kOp, "sequence")] == kNull ? -1 : row[of(kOp, "sequence")];
     return op;
 }
 
 void toRow(const ApiCall& call, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
     beginRow(call, frame, row);
-    row[5] = interner.text(call.name);
-    row[6] = wordFor(WordSet::ApiKind, call.kind, interner);
-    row[7] = orNull(call.correlation);
-    row[8] = orNull(call.range, frame.firstRange);
-    row[9] = orNull(call.op, frame.firstOp);
-    row[10] = orNull(call.thread);
+    row[of(kApiCall, "name")] = interner.text(call.name);
+    row[of(kApiCall, "kind")] = wordFor(WordSet::ApiKind, call.kind, interner);
+    row[of(kApiCall, "correlation")] = orNull(call.correlation);
+    row[of(kApiCall, "range")] = orNull(call.range, frame.firstRange);
+    row[of(kApiCall, "op")] = orNull(call.op, frame.firstOp);
+    row[of(kApiCall, "thread")] = orNull(call.thread);
 }
 
 ApiCall apiCallFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver)
 {
     auto call = beginRecord<ApiCall>(row, frame);
-    call.name = idFrom<StringId>(row[5], "name");
-    call.kind = enumFrom<ApiKind>(WordSet::ApiKind, row[6], resolver, "kind");
-    call.correlation = idFrom<CorrelationId>(row[7], "correlation");
-    call.range = idFrom<RangeId>(row[8], "range", frame.firstRange);
-    call.op = idFrom<OpId>(row[9], "op", frame.firstOp);
-    call.thread = idFrom<ThreadId>(row[10], "thread");
+    call.name = idFrom<StringId>(row[of(kApiCall, "name")], "name");
+    call.kind = enumFrom<ApiKind>(WordSet::ApiKind, row[of(kApiCall, "kind")], resolver, "kind");
+    call.correlation = idFrom<CorrelationId>(row[of(kApiCall, "correlation")], "correlation");
+    call.range = idFrom<RangeId>(row[of(kApiCall, "range")], "range", frame.firstRange);
+    call.op = idFrom<OpId>(row[of(kApiCall, "op")], "op", frame.firstOp);
+    call.thread = idFrom<ThreadId>(row[of(kApiCall, "thread")], "thread");
     return call;
 }
 
@@ -248,28 +270,30 @@ namespace {
 /// Columns that kernels and copies share, from `device` on; `at` is that column.
 void putDeviceColumns(const DeviceEvent& event, const RowFrame& frame, std::int64_t* at)
 {
-    at[0] = orNull(event.device);
-    at[1] = orNull(event.stream);
-    at[2] = orNull(event.correlation);
-    at[3] = orNull(event.range, frame.firstRange);
-    at[4] = orNull(event.op, frame.firstOp);
-    at[5] = orNull(event.launchThread);
-    at[6] = event.launched == Timestamp{} ? kNull : (event.start - event.launched).count();
-    at[7] = event.graphNode == 0 ? kNull : static_cast<std::int64_t>(event.graphNode);
+    at[of(kDevice, "device")] = orNull(event.device);
+    at[of(kDevice, "stream")] = orNull(event.stream);
+    at[of(kDevice, "correlation")] = orNull(event.correlation);
+    at[of(kDevice, "range")] = orNull(event.range, frame.firstRange);
+    at[of(kDevice, "op")] = orNull(event.op, frame.firstOp);
+    at[of(kDevice, "thread")] = orNull(event.launchThread);
+    at[of(kDevice, "queued")] =
+        event.launched == Timestamp{} ? kNull : (event.start - event.launched).count();
+    at[of(kDevice, "graph_node")] = event.graphNode == 0 ? kNull : static_cast<std::int64_t>(event.graphNode);
 }
 
 void takeDeviceColumns(DeviceEvent& event, const RowFrame& frame, const std::int64_t* at)
 {
-    event.device = idFrom<DeviceIndex>(at[0], "device");
-    event.stream = idFrom<StreamId>(at[1], "stream");
-    event.correlation = idFrom<CorrelationId>(at[2], "correlation");
-    event.range = idFrom<RangeId>(at[3], "range", frame.firstRange);
-    event.op = idFrom<OpId>(at[4], "op", frame.firstOp);
-    event.launchThread = idFrom<ThreadId>(at[5], "thread");
-    if (at[6] != kNull)
-        event.launched = timestampAt(static_cast<std::int64_t>(
-            static_cast<std::uint64_t>(nanosecondsOf(event.start)) - static_cast<std::uint64_t>(at[6])));
-    event.graphNode = static_cast<std::uint64_t>(zeroIfNull(at[7]));
+    event.device = idFrom<DeviceIndex>(at[of(kDevice, "device")], "device");
+    event.stream = idFrom<StreamId>(at[of(kDevice, "stream")], "stream");
+    event.correlation = idFrom<CorrelationId>(at[of(kDevice, "correlation")], "correlation");
+    event.range = idFrom<RangeId>(at[of(kDevice, "range")], "range", frame.firstRange);
+    event.op = idFrom<OpId>(at[of(kDevice, "op")], "op", frame.firstOp);
+    event.launchThread = idFrom<ThreadId>(at[of(kDevice, "thread")], "thread");
+    if (at[of(kDevice, "queued")] != kNull)
+        event.launched =
+            timestampAt(static_cast<std::int64_t>(static_cast<std::uint64_t>(nanosecondsOf(event.start)) -
+                                                  static_cast<std::uint64_t>(at[of(kDevice, "queued")])));
+    event.graphNode = static_cast<std::uint64_t>(zeroIfNull(at[of(kDevice, "graph_node")]));
 }
 
 } // namespace
@@ -277,94 +301,100 @@ void takeDeviceColumns(DeviceEvent& event, const RowFrame& frame, const std::int
 void toRow(const DeviceEvent& event, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
     beginRow(event, frame, row);
-    row[6] = interner.text(event.path);
+    row[of(kKernel, "path")] = interner.text(event.path);
     if (event.kind == DeviceEventKind::Kernel) {
-        row[5] = interner.kernelName(event.name);
-        row[7] = interner.launch(event.launch);
-        putDeviceColumns(event, frame, row + 8);
+        row[of(kKernel, "name")] = interner.kernelName(event.name);
+        row[of(kKernel, "launch")] = interner.launch(event.launch);
+        putDeviceColumns(event, frame, row + of(kKernel, "device"));
         return;
     }
-    row[5] = interner.text(event.name);
-    row[7] = wordFor(WordSet::DeviceEventKind, event.kind, interner);
-    row[8] = event.copy == CopyKind::None ? kNull : wordFor(WordSet::CopyKind, event.copy, interner);
-    row[9] = event.bytes;
-    putDeviceColumns(event, frame, row + 10);
+    row[of(kCopy, "name")] = interner.text(event.name);
+    row[of(kCopy, "kind")] = wordFor(WordSet::DeviceEventKind, event.kind, interner);
+    row[of(kCopy, "direction")] =
+        event.copy == CopyKind::None ? kNull : wordFor(WordSet::CopyKind, event.copy, interner);
+    row[of(kCopy, "bytes")] = event.bytes;
+    putDeviceColumns(event, frame, row + of(kCopy, "device"));
 }
 
 DeviceEvent kernelFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver)
 {
     auto event = beginRecord<DeviceEvent>(row, frame);
     event.kind = DeviceEventKind::Kernel;
-    event.name = idFrom<StringId>(row[5], "name");
-    event.path = idFrom<StringId>(row[6], "path");
-    event.launch = resolver.launch(row[7]);
-    takeDeviceColumns(event, frame, row + 8);
+    event.name = idFrom<StringId>(row[of(kKernel, "name")], "name");
+    event.path = idFrom<StringId>(row[of(kKernel, "path")], "path");
+    event.launch = resolver.launch(row[of(kKernel, "launch")]);
+    takeDeviceColumns(event, frame, row + of(kKernel, "device"));
     return event;
 }
 
 DeviceEvent copyFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver)
 {
     auto event = beginRecord<DeviceEvent>(row, frame);
-    event.name = idFrom<StringId>(row[5], "name");
-    event.path = idFrom<StringId>(row[6], "path");
-    event.kind = enumFrom<DeviceEventKind>(WordSet::DeviceEventKind, row[7], resolver, "kind");
-    event.copy = row[8] == kNull ? CopyKind::None
-                                 : enumFrom<CopyKind>(WordSet::CopyKind, row[8], resolver, "direction");
-    event.bytes = row[9];
-    takeDeviceColumns(event, frame, row + 10);
+    event.name = idFrom<StringId>(row[of(kCopy, "name")], "name");
+    event.path = idFrom<StringId>(row[of(kCopy, "path")], "path");
+    event.kind =
+        enumFrom<DeviceEventKind>(WordSet::DeviceEventKind, row[of(kCopy, "kind")], resolver, "kind");
+    event.copy =
+        row[of(kCopy, "direction")] == kNull
+            ? CopyKind::None
+            : enumFrom<CopyKind>(WordSet::CopyKind, row[of(kCopy, "direction")], resolver, "direction");
+    event.bytes = row[of(kCopy, "bytes")];
+    takeDeviceColumns(event, frame, row + of(kCopy, "device"));
     return event;
 }
 
 void toRow(const AllocEvent& event, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
-    row[1] = frame.run;
-    row[2] = stepOrNull(event.step);
-    row[3] = nanosecondsOf(event.time) - frame.clockOrigin;
-    row[4] = wordFor(WordSet::AllocAction, event.action, interner);
-    row[5] = orNull(event.device);
-    row[6] = static_cast<std::int64_t>(event.address);
-    row[7] = event.bytes;
-    row[8] = event.allocated;
-    row[9] = event.reserved;
-    row[10] = orNull(event.stream);
-    row[11] = event.pool;
-    row[12] = interner.text(event.category);
-    row[13] = interner.text(event.path);
-    row[14] = orNull(event.op, frame.firstOp);
+    row[of(kAllocation, "run")] = frame.run;
+    row[of(kAllocation, "step")] = stepOrNull(event.step);
+    row[of(kAllocation, "start")] = nanosecondsOf(event.time) - frame.clockOrigin;
+    row[of(kAllocation, "action")] = wordFor(WordSet::AllocAction, event.action, interner);
+    row[of(kAllocation, "device")] = orNull(event.device);
+    row[of(kAllocation, "address")] = static_cast<std::int64_t>(event.address);
+    row[of(kAllocation, "bytes")] = event.bytes;
+    row[of(kAllocation, "allocated")] = event.allocated;
+    row[of(kAllocation, "reserved")] = event.reserved;
+    row[of(kAllocation, "stream")] = orNull(event.stream);
+    row[of(kAllocation, "pool")] = event.pool;
+    row[of(kAllocation, "category")] = interner.text(event.category);
+    row[of(kAllocation, "path")] = interner.text(event.path);
+    row[of(kAllocation, "op")] = orNull(event.op, frame.firstOp);
 }
 
 AllocEvent allocationFrom(const std::int64_t* row, const RowFrame& frame, RowResolver& resolver)
 {
     AllocEvent event;
-    event.step = stepFrom(row[2]);
-    event.time = timestampAt(static_cast<std::int64_t>(static_cast<std::uint64_t>(row[3]) +
-                                                       static_cast<std::uint64_t>(frame.clockOrigin)));
-    event.action = enumFrom<AllocAction>(WordSet::AllocAction, row[4], resolver, "action");
-    event.device = idFrom<DeviceIndex>(row[5], "device");
-    event.address = static_cast<std::uint64_t>(row[6]);
-    event.bytes = row[7];
-    event.allocated = row[8];
-    event.reserved = row[9];
-    event.stream = idFrom<StreamId>(row[10], "stream");
-    event.pool = narrowed<std::uint32_t>(row[11], "pool");
-    event.category = idFrom<StringId>(row[12], "category");
-    event.path = idFrom<StringId>(row[13], "path");
-    event.op = idFrom<OpId>(row[14], "op", frame.firstOp);
+    event.step = stepFrom(row[of(kAllocation, "step")]);
+    event.time =
+        timestampAt(static_cast<std::int64_t>(static_cast<std::uint64_t>(row[of(kAllocation, "start")]) +
+                                              static_cast<std::uint64_t>(frame.clockOrigin)));
+    event.action =
+        enumFrom<AllocAction>(WordSet::AllocAction, row[of(kAllocation, "action")], resolver, "action");
+    event.device = idFrom<DeviceIndex>(row[of(kAllocation, "device")], "device");
+    event.address = static_cast<std::uint64_t>(row[of(kAllocation, "address")]);
+    event.bytes = row[of(kAllocation, "bytes")];
+    event.allocated = row[of(kAllocation, "allocated")];
+    event.reserved = row[of(kAllocation, "reserved")];
+    event.stream = idFrom<StreamId>(row[of(kAllocation, "stream")], "stream");
+    event.pool = narrowed<std::uint32_t>(row[of(kAllocation, "pool")], "pool");
+    event.category = idFrom<StringId>(row[of(kAllocation, "category")], "category");
+    event.path = idFrom<StringId>(row[of(kAllocation, "path")], "path");
+    event.op = idFrom<OpId>(row[of(kAllocation, "op")], "op", frame.firstOp);
     return event;
 }
 
 void toRow(const Frame& call, const RowFrame& frame, RowInterner& interner, std::int64_t* row)
 {
     beginRow(call, frame, row);
-    row[5] = interner.text(call.name);
-    row[6] = orNull(call.thread);
+    row[of(kFrame, "name")] = interner.text(call.name);
+    row[of(kFrame, "thread")] = orNull(call.thread);
 }
 
 Frame frameFrom(const std::int64_t* row, const RowFrame& frame, RowResolver&)
 {
     auto call = beginRecord<Frame>(row, frame);
-    call.name = idFrom<StringId>(row[5], "name");
-    call.thread = idFrom<ThreadId>(row[6], "thread");
+    call.name = idFrom<StringId>(row[of(kFrame, "name")], "name");
+    call.thread = idFrom<ThreadId>(row[of(kFrame, "thread")], "thread");
     return call;
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/temporary_path.h"
+#include "core/base/this_host.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"
 #include "core/store/rows/stored_rows.h"
@@ -28,11 +29,6 @@ constexpr auto kSealAgain = std::chrono::milliseconds(10);
 
 /// Name of a new file in its temporary folder.
 constexpr const char* kDraft = "new";
-
-std::int64_t unixNs()
-{
-    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 } // namespace
 

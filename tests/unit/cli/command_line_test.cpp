@@ -58,6 +58,64 @@ TEST_F(CommandLine, HelpOfAVerbIsThatOfItsOption)
     EXPECT_EQ(tilescope({"-V"}).out, tilescope({"--version"}).out);
 }
 
+TEST_F(CommandLine, ALineThatIsTypedIsCompleted)
+{
+    // Which files fit, and words without their help.
+    const auto suggestions = [this](const std::string& line) {
+        const testing::ProgramResult result = tilescope({"completion", "--line", line});
+        EXPECT_EQ(result.code, 0) << line << result.err;
+        std::vector<std::string> words;
+        std::istringstream lines(result.out);
+        for (std::string word; std::getline(lines, word);)
+            words.push_back(word.substr(0, word.find('\t')));
+        return words;
+    };
+    const std::pair<const char*, std::vector<std::string>> lines[] = {
+        {"tilescope sho", {"files *.tscope", "show"}},
+        {"tilescope help compi", {"none", "compile"}},
+        {"tilescope show a", {"files *.tscope"}},
+        {"tilescope show a.tscope ker", {"none", "kernels"}},
+        {"tilescope show 'a b.tscope' kernels --gro", {"none", "--group"}},
+        {"tilescope show a.tscope saved --group ", {"none", "layer", "module", "range", "phase"}},
+        {"tilescope show a.tscope saved --group=m", {"none", "--group=module"}},
+        {"tilescope show a.tscope runs --group ", {"none"}},
+        {"tilescope show --format j", {"none", "json"}},
+        {"tilescope show --wrong x --format j", {"none", "json"}},
+        {"tilescope run att", {"none", "attention"}},
+        {"tilescope run lm --rope", {"none", "--rope_theta"}},
+        {"tilescope run lm --rope-", {"none", "--rope-theta"}},
+        {"tilescope run attention --causal ", {"none", "true", "false"}},
+        {"tilescope run lm -o ", {"files *"}},
+        {"tilescope -o a.tscope --batch study:attention-g", {"files *.yaml", "study:attention-grid"}},
+        {"tilescope --batch s.yaml --shard ", {"none"}},
+        {"tilescope record -o a.tscope -- python tr", {"files *"}},
+        {"tilescope hosts ch", {"none", "check"}},
+        {"tilescope completion f", {"none", "fish"}},
+        {"tilescope a.tscope b", {"files *.tscope"}},
+        {"tilescope show \"a", {"files *.tscope"}},
+    };
+    for (const auto& [line, expected] : lines)
+        EXPECT_EQ(suggestions(line), expected) << line;
+}
+
+TEST_F(CommandLine, BashCompletesByTheProgramsScript)
+{
+    write("with space.tscope", "");
+    write("train.py", "");
+    const auto completed = [this](const std::string& line) {
+        const std::string script =
+            "source <('" TILESCOPE_PROGRAM "' completion bash); COMP_WORDS=('" TILESCOPE_PROGRAM
+            "'); COMP_LINE=$1; COMP_POINT=${#1}; _tilescope; printf '%s|' \"${COMPREPLY[@]}\"";
+        return testing::runProgram({"/bin/bash", "-c", script, "bash", line}, folder.path(), environment).out;
+    };
+    EXPECT_EQ(completed("tilescope show with"), "with space.tscope|");
+    EXPECT_EQ(completed("tilescope show a.tscope ker"), "kernels|");
+    EXPECT_EQ(completed("tilescope --batch study:attention-g"),
+              "attention-grid|"); // bash replaces what follows the colon
+    EXPECT_EQ(completed("tilescope show a.tscope --format=j"), "json|");
+    EXPECT_EQ(completed("tilescope record -- python tr"), "train.py|");
+}
+
 TEST_F(CommandLine, RunsHelpKnowsEveryKeyOfTheWorkload)
 {
     const ProgramResult all = tilescope({"run", "--help"});

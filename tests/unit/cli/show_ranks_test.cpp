@@ -99,7 +99,7 @@ TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)
     EXPECT_THAT(errorOf({file, "ranks", "--device", "0"}),
                 HasSubstr("choose a process: --rank or --process"));
     EXPECT_THAT(errorOf({file, "ops", "--step", "0"}),
-                HasSubstr("kernels, ranks, collectives, path, waiting and metrics do"));
+                HasSubstr("ranks, collectives, path, waiting, metrics and kernels do"));
     EXPECT_THAT(errorOf({file, "ranks", "--step", "x"}), HasSubstr("not a whole number"));
 }
 

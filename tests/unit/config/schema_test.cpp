@@ -46,6 +46,37 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
                            "parallel", "bucket", "op", "bytes", "dtype"));
 }
 
+TEST(Keys, AreListedByTheirRanks)
+{
+    using Names = std::vector<std::string_view>;
+    EXPECT_EQ(keysBy(&KeyUse::alongX), (Names{"seq_len", "context", "kv_len", "batch", "d_head", "d_model",
+                                              "layers", "heads", "gpus"}));
+    EXPECT_EQ(keysBy(&KeyUse::series), (Names{"backend", "precision", "size", "compile", "checkpointing",
+                                              "parallel", "mode", "causal", "d_head", "heads", "batch"}));
+    EXPECT_EQ(keysBy(&KeyUse::caption),
+              (Names{"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}));
+    EXPECT_EQ(keysBy(&KeyUse::title).front(), "parallel");
+    EXPECT_EQ(keysBy(&KeyUse::title).back(), "warmup");
+    EXPECT_EQ(keysBy(&KeyUse::details).front(), "workload");
+    EXPECT_EQ(keysBy(&KeyUse::filter).back(), "device");
+}
+
+TEST(Keys, DifferInTheLettersOfShortTitlesAndFollowKeysThatExist)
+{
+    std::set<std::string_view> letters;
+    for (const KeyInfo& key : keys()) {
+        if (!key.use.letters.empty()) {
+            EXPECT_TRUE(letters.insert(key.use.letters).second) << key.name;
+            EXPECT_GT(key.use.title, 0) << key.name;
+        }
+        if (!key.use.leader.empty()) {
+            EXPECT_NE(findKey(key.use.leader), nullptr) << key.name;
+            EXPECT_NE(key.use.leader, key.name);
+        }
+    }
+    EXPECT_FALSE(letters.empty());
+}
+
 TEST(Keys, AreFoundInEitherSpelling)
 {
     ASSERT_NE(findKey("d_head"), nullptr);

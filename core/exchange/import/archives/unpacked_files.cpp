@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/temporary_path.h"
 #include "core/exchange/import/archives/zip_file.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/import/kineto/inflated_file.h"
@@ -36,17 +37,6 @@ bool mayBeReadable(std::string_view head, const IsReadable& isReadable)
     return isArchive(head) || head.starts_with(kDatabase) || isReadable(head, {});
 }
 
-std::shared_ptr<const TemporaryPath> newFolder()
-{
-    std::string name = (fs::temp_directory_path() / "tilescope-unpacked-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-        throw Error{.what = "no temporary folder can be made",
-                    .where = name,
-                    .remedy = "set TMPDIR to a folder that you may write",
-                    .kind = ErrorKind::Failure};
-    return std::make_shared<TemporaryPath>(fs::path(name));
-}
-
 /// The name without its last ending: x.pickle for x.pickle.gz.
 std::string nameWithin(const fs::path& file)
 {
@@ -75,7 +65,7 @@ std::vector<SourceFile> layerOf(const fs::path& file, const fs::path& named, con
 {
     std::vector<SourceFile> files;
     if (!ZipFile::matches(headOf(file))) {
-        files.push_back({{}, named, newFolder()});
+        files.push_back({{}, named, std::make_shared<TemporaryPath>(newTemporaryFolder("unpacked"))});
         files.back().path = files.back().folder->path() / nameWithin(file);
         inflate(file, files.back().path);
         return files;
@@ -87,7 +77,7 @@ std::vector<SourceFile> layerOf(const fs::path& file, const fs::path& named, con
             !mayBeReadable(archive.head(entry, kHead), isReadable))
             continue;
         constexpr std::size_t kLongest = 120;
-        files.push_back({{}, named, newFolder()});
+        files.push_back({{}, named, std::make_shared<TemporaryPath>(newTemporaryFolder("unpacked"))});
         files.back().path =
             files.back().folder->path() / name.substr(name.size() - std::min(name.size(), kLongest));
         archive.extract(entry, files.back().path);

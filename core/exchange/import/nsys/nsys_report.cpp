@@ -4,6 +4,7 @@
 #include "core/base/search_path.h"
 #include "core/base/spawn_settings.h"
 #include "core/base/spawn_words.h"
+#include "core/base/temporary_path.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -25,17 +26,6 @@ namespace {
 
 constexpr int kWatchEveryMs = 200;
 constexpr std::size_t kLastWords = 2000;
-
-std::filesystem::path newFolder()
-{
-    std::string name = (std::filesystem::temp_directory_path() / "tilescope-nsys-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-        throw Error{.what = std::string("no temporary folder can be made: ") + std::strerror(errno),
-                    .where = name,
-                    .remedy = "set TMPDIR to a folder that you may write",
-                    .kind = ErrorKind::Failure};
-    return name;
-}
 
 /// Runs a program and keeps the end of what it says. Its destructor ends it.
 class Exporter {
@@ -123,7 +113,7 @@ private:
 } // namespace
 
 ExportedReport::ExportedReport(const std::filesystem::path& report, const ImportWatch& watch)
-    : folder_(newFolder()), database_(folder_.path() / report.stem())
+    : folder_(newTemporaryFolder("nsys")), database_(folder_.path() / report.stem())
 {
     database_ += ".sqlite";
     const std::filesystem::path program = findProgram("nsys");

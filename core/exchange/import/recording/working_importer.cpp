@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
+#include "core/base/this_host.h"
 #include "core/exchange/import/recording/recorded_collectives.h"
 #include "core/exchange/import/recording/recorded_samples.h"
 #include "core/exchange/import/snapshot_import.h"
@@ -47,9 +48,7 @@ std::string withoutEnd(const std::string& noted)
 /// Whether the process of a working file runs. A zombie does not.
 bool stillRuns(const std::string& host, std::int64_t pid, const record::ProcessIdentity& told)
 {
-    std::array<char, 256> here{};
-    gethostname(here.data(), here.size() - 1);
-    if (pid <= 0 || host != here.data())
+    if (pid <= 0 || host != hostName())
         return false;
     std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
     std::string line;

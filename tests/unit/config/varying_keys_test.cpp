@@ -1,9 +1,9 @@
-#include "core/model/varying_keys.h"
+#include "core/config/varying_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tilescope {
+namespace tilescope::config {
 
 using ::testing::ElementsAre;
 
@@ -80,4 +80,4 @@ TEST(VaryingKeys, ComparePointsOfOneWorkload)
         ElementsAre("workload=lm", "workload=attention seq_len=64", "workload=attention seq_len=128"));
 }
 
-} // namespace tilescope
+} // namespace tilescope::config

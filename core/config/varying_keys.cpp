@@ -1,5 +1,6 @@
-#include "core/model/varying_keys.h"
+#include "core/config/varying_keys.h"
 
+#include "core/config/schema.h"
 #include "core/model/attention_backend.h"
 #include "core/model/parallelism.h"
 #include "core/model/text.h"
@@ -7,21 +8,19 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tilescope {
+namespace tilescope::config {
 
 namespace {
 
-/// A key that adds no information because it follows another one.
-struct Follower {
-    std::string_view key;
-    std::string_view leader;
-    bool isEqual; ///< follows by having the leader's value; else by having one value for each of the leader's
-};
-
-constexpr Follower kRules[] = {{"kv_len", "seq_len", true}, {"kv_heads", "heads", true},
-                               {"d_model", "size", false},  {"d_ff", "size", false},
-                               {"layers", "size", false},   {"heads", "size", false},
-                               {"loss", "mode", false}};
+/// The keys that add no information where they follow another one.
+std::vector<const KeyInfo*> followers()
+{
+    std::vector<const KeyInfo*> found;
+    for (const KeyInfo& key : config::keys())
+        if (!key.use.leader.empty())
+            found.push_back(&key);
+    return found;
+}
 
 constexpr std::string_view kWorkload = "workload";
 
@@ -64,16 +63,15 @@ void VaryingKeys::add(const KeyTexts& point)
         const auto [key, isNew] = points.keys.try_emplace(name, Key{.first = value});
         key->second.varies = key->second.varies || key->second.first != value;
     }
-    points.followers.resize(std::size(kRules));
-    for (std::size_t i = 0; i < points.followers.size(); ++i) {
-        Following& following = points.followers[i];
-        const std::string* value = find(point, kRules[i].key);
-        const std::string* leader = find(point, kRules[i].leader);
+    for (const KeyInfo* key : followers()) {
+        Following& following = points.followers[std::string(key->name)];
+        const std::string* value = find(point, key->name);
+        const std::string* leader = find(point, key->use.leader);
         if (!value || !following.holds)
             continue;
-        if (!leader || (kRules[i].isEqual && *value != *leader))
+        if (!leader || (key->use.equalsLeader && *value != *leader))
             following.holds = false;
-        else if (!kRules[i].isEqual)
+        else if (!key->use.equalsLeader)
             following.holds = following.valueByLeader.try_emplace(*leader, *value).first->second == *value;
     }
 }
@@ -85,10 +83,8 @@ bool VaryingKeys::varies(const OfWorkload& points, std::string_view key) const
     const auto found = points.keys.find(key);
     if (found == points.keys.end() || !found->second.varies)
         return false;
-    for (std::size_t i = 0; i < points.followers.size(); ++i)
-        if (kRules[i].key == key && points.followers[i].holds)
-            return false;
-    return true;
+    const auto following = points.followers.find(key);
+    return following == points.followers.end() || !following->second.holds;
 }
 
 std::set<std::string> VaryingKeys::keys() const
@@ -121,4 +117,4 @@ std::string labelOf(const KeyTexts& values)
     return label;
 }
 
-} // namespace tilescope
+} // namespace tilescope::config

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tilescope {
+namespace tilescope::config {
 
 /// Keys of a spec with their values as texts.
 using KeyTexts = std::vector<std::pair<std::string, std::string>>;
@@ -42,7 +42,7 @@ private:
     };
     struct OfWorkload {
         std::map<std::string, Key, std::less<>> keys = {};
-        std::vector<Following> followers = {};
+        std::map<std::string, Following, std::less<>> followers = {}; ///< by key
     };
 
     bool varies(const OfWorkload& points, std::string_view key) const;
@@ -53,4 +53,4 @@ private:
 /// `backend=flash seq_len=1024`.
 std::string labelOf(const KeyTexts& values);
 
-} // namespace tilescope
+} // namespace tilescope::config
