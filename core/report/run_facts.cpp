@@ -286,6 +286,8 @@ Fact RunFacts::gpuBusy() const
     for (const query::StepRow& step : query::steps(*recording_.reader, onlyOf(row_.record.run)).rows) {
         if (!step.onGpu)
             return {};
+        if (!step.leftOut.empty())
+            continue;
         busy += step.partition.gpuBusy.count();
         wall += (step.partition.wall.end - step.partition.wall.start).count();
     }
