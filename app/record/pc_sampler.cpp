@@ -180,14 +180,14 @@ void PcSampler::takeInChanges()
     }
     for (const Change& change : changes) {
         if (!change.isNew) {
-            std::erase_if(contexts_, [&](const auto& each) {
-                if (each->handle != change.handle)
-                    return false;
+            const auto found =
+                std::ranges::find(contexts_, change.handle, [](const auto& each) { return each->handle; });
+            if (found != contexts_.end()) {
                 // CUPTI has written what was left into this buffer.
-                if (each->isOn)
-                    add(*each, each->configured->data);
-                return true;
-            });
+                if ((*found)->isOn)
+                    add(**found, (*found)->configured->data);
+                contexts_.erase(found);
+            }
             continue;
         }
         auto context = std::make_unique<Context>();
