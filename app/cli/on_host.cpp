@@ -6,22 +6,18 @@
 #include "app/cli/notes.h"
 #include "app/cli/recording.h"
 #include "core/base/error.h"
-#include "core/base/output_file.h"
-#include "core/base/paths.h"
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/number.h"
+#include "core/hosts/collect_result.h"
 #include "core/hosts/remote_file.h"
+#include "core/hosts/sweep_events.h"
 #include "core/hosts/sweep_request.h"
-#include "core/session/protocol/line_splitter.h"
-#include "core/store/maintenance/maintenance.h"
-#include "core/store/run_reader.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <iostream>
 #include <utility>
@@ -74,17 +70,6 @@ hosts::HostWatch watchOf(const std::string& name)
     return {.state = state, .copying = copying};
 }
 
-fs::path copiesFolder()
-{
-    const fs::path cache = userCacheDirectory();
-    if (cache.empty())
-        throw Error{.what = "neither XDG_CACHE_HOME nor HOME is set",
-                    .where = "cache",
-                    .remedy = "set HOME to your home folder",
-                    .kind = ErrorKind::Environment};
-    return cache / "remote";
-}
-
 hosts::FetchWatch fetchWatch(const std::string& name)
 {
     return [name](const hosts::FetchProgress& progress) {
@@ -95,41 +80,17 @@ hosts::FetchWatch fetchWatch(const std::string& name)
     };
 }
 
-/// The file that results are added to, before anything is started for it.
-void requireUsable(const fs::path& file)
-{
-    outputPath(file);
-    std::error_code error;
-    if (fs::exists(file, error))
-        store::RunReader{file}.runIds(); // throws where it is not a recording, or damaged
-}
-
 /// Adds the recording of ended work to a local file and removes it there, once it is safe here.
 void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& file, SayMerge say,
                std::stop_token stop)
 {
     const std::string name = host.host().name;
-    const hosts::FetchedFile fetched =
-        fetchResult(host, job.id(), copiesFolder(), fetchWatch("the runs of " + name), stop);
-    const store::VerifyReport report = store::verify(fetched.file);
-    if (!report.ok())
-        throw Error{.what = "the recording of " + name + " arrived damaged (" + report.problems.front() + ")",
-                    .where = fetched.file.string(),
-                    .remedy = "fetch it again",
-                    .kind = ErrorKind::Failure};
-    const store::MergeOutcome merged = store::merge(std::array{fetched.file}, file);
-    if (merged.added + merged.present != report.runs)
-        throw Error{.what = "does not hold all runs of " + name,
-                    .where = file.string(),
-                    .remedy = "fetch them again",
-                    .kind = ErrorKind::Failure};
-    job.remove(stop);
-    std::error_code ignored;
-    fs::remove_all(fetched.file.parent_path(), ignored);
+    const hosts::Arrival arrival =
+        collectResult(host, job, file, hosts::copiesFolder(), fetchWatch("the runs of " + name), stop);
     // On standard error: standard output has the events, or what a program prints.
     if (say == SayMerge::Yes && !isQuiet())
-        std::cerr << counted(merged.added, "run") << " of " << name << " added to "
-                  << escapeForTerminal(file.string()) << " (" << sizeText(fetched.received) << ")"
+        std::cerr << counted(arrival.runs, "run") << " of " << name << " added to "
+                  << escapeForTerminal(file.string()) << " (" << sizeText(arrival.received) << ")"
                   << std::endl;
 }
 
@@ -148,7 +109,7 @@ int carryOut(hosts::RemoteHost& host, hosts::RemoteJob& job, const hosts::JobOut
 {
     hosts::JobEnd end;
     try {
-        end = job.follow(output, signals.first(), signals.second());
+        end = job.follow(output, {.cancel = signals.first(), .again = signals.second()});
         if (file.empty() || !end.hasResult)
             job.remove(signals.second());
     } catch (const hosts::Stopped&) {
@@ -190,47 +151,12 @@ hosts::JobOutput passedOn(const std::string& name)
                             const std::string& state) { sayQueue(name, number, state); }};
 }
 
-/// The events of a sweep from the lines of its output.
-class Events {
-public:
-    Events(const fs::path& file, const std::function<void(const session::Event&)>& onEvent)
-        : file_(file.string()), onEvent_(onEvent)
-    {
-    }
-    void feed(std::string_view bytes)
-    {
-        splitter_.feed(bytes, [this](std::string_view line) { take(line); });
-    }
-    void feedErrors(std::string_view bytes)
-    {
-        errors_.feed(bytes, [](std::string_view line) { std::cerr << escapeForTerminal(line) << std::endl; });
-    }
-    void finish()
-    {
-        errors_.finish([](std::string_view line) { std::cerr << escapeForTerminal(line) << std::endl; });
-    }
-
-private:
-    void take(std::string_view line)
-    {
-        std::optional<session::Event> event;
-        try {
-            event = session::parseEvent(line);
-        } catch (const Error&) {
-            std::cerr << escapeForTerminal(line.substr(0, 200)) << std::endl; // of a library there
-        }
-        if (!event)
-            return;
-        if (auto* hello = std::get_if<session::HelloEvent>(&*event))
-            hello->file = file_; // where the runs will be
-        onEvent_(*event);
-    }
-
-    const std::string file_;
-    const std::function<void(const session::Event&)>& onEvent_;
-    session::LineSplitter splitter_;
-    session::LineSplitter errors_;
-};
+/// Passes on a line of a program that this Tilescope did not write.
+void sayLine(std::string_view line)
+{
+    constexpr std::size_t kMostShown = 2000;
+    std::cerr << escapeForTerminal(line.substr(0, kMostShown)) << std::endl;
+}
 
 } // namespace
 
@@ -273,9 +199,9 @@ std::optional<fs::path> fetchedFile(std::string_view named)
     try {
         hosts::RemoteHost host = hostNamed(remote->host);
         host.prepare(signals.first());
-        const fs::path file =
-            fetchFile(host, remote->path, copiesFolder(), fetchWatch(std::string(named)), signals.first())
-                .file;
+        const fs::path file = fetchFile(host, remote->path, hosts::copiesFolder(),
+                                        fetchWatch(std::string(named)), signals.first())
+                                  .file;
         rememberNamed(file, named);
         return file;
     } catch (const hosts::Stopped&) {
@@ -289,7 +215,7 @@ int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>&
                 const std::function<void(const session::Event&)>& onEvent,
                 const session::StopSignals& signals, SayMerge say)
 {
-    requireUsable(options.file);
+    hosts::requireResultFile(options.file);
     hosts::RemoteHost host = hostNamed(name);
     std::optional<hosts::RemoteJob> job;
     try {
@@ -303,9 +229,9 @@ int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>&
     } catch (const hosts::Stopped&) {
         throw Cancelled{};
     }
-    Events events(options.file, onEvent);
+    hosts::SweepEvents events(options.file, onEvent, sayLine);
     const int code = carryOut(host, *job,
-                              {.out = [&](std::string_view bytes) { events.feed(bytes); },
+                              {.out = [&](std::string_view bytes) { events.feedOutput(bytes); },
                                .errors = [&](std::string_view bytes) { events.feedErrors(bytes); },
                                .queue = [&name](const std::string& number,
                                                 const std::string& state) { sayQueue(name, number, state); }},
@@ -317,7 +243,7 @@ int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>&
 int commandOnHost(const std::string& name, hosts::JobRequest request, const fs::path& output)
 {
     if (!output.empty()) {
-        requireUsable(output);
+        hosts::requireResultFile(output);
         request.output = fs::absolute(output).string();
     }
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
@@ -346,7 +272,7 @@ int attachToHost(const std::string& name, const std::string& id, const fs::path&
                         .remedy = "tilescope hosts jobs " + name + " lists it"};
         const fs::path file = output.empty() ? fs::path(entry->output) : output;
         if (!file.empty())
-            requireUsable(file);
+            hosts::requireResultFile(file);
         hosts::RemoteJob job(host, id);
         return carryOut(host, job, passedOn(name), file, signals);
     } catch (const hosts::Stopped&) {

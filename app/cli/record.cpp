@@ -342,6 +342,7 @@ int recordOnHost(const std::vector<std::string>& words, const std::vector<std::s
                     .remedy =
                         "write it behind the options: tilescope record --on " + on + " -- python train.py"};
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
+    hostNamed(on); // refuses an unknown host before a file is named
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;
     hosts::JobRequest request{.kind = hosts::JobRequest::Kind::Record,

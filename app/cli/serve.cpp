@@ -19,6 +19,12 @@ bool copyGrowing(const std::filesystem::path& named, const std::filesystem::path
     return growing && growing->importInto(copy).has_value();
 }
 
+std::filesystem::path outputOf(const std::filesystem::path& folder)
+{
+    const auto growing = exchange::GrowingRecording::of(folder);
+    return growing && growing->folder == folder ? growing->output : std::filesystem::path();
+}
+
 } // namespace
 
 int serveCommand(int argc, char** argv)
@@ -42,7 +48,7 @@ int serveCommand(int argc, char** argv)
         return hosts::runJob(job);
     if (!sweep.empty())
         return hosts::runSweepOf(sweep);
-    return hosts::serve(STDIN_FILENO, STDOUT_FILENO, copyGrowing);
+    return hosts::serve(STDIN_FILENO, STDOUT_FILENO, {.copy = copyGrowing, .outputOf = outputOf});
 }
 
 } // namespace tilescope::cli

@@ -4,15 +4,19 @@
 #include "core/base/paths.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
+#include "core/session/supervisor/child_process.h"
 
 #include <nlohmann/json.hpp>
 
-#include <link.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -27,22 +31,32 @@ namespace {
 constexpr std::array<std::string_view, 9> kOfTheSystem{
     "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libutil.", "libpthread.", "libstdc++.", "libgcc_s."};
 
-/// The libraries that this program has loaded, except those of the system.
-std::vector<fs::path> loadedLibraries()
+/// The libraries that the dynamic linker loads for a program, except those of the system. Not those of this process:
+/// the window has many more.
+std::vector<fs::path> librariesOf(const fs::path& program)
 {
+    session::ChildProcess listing(program, {}, {{"LD_TRACE_LOADED_OBJECTS", "1"}, {"LD_PRELOAD", ""}});
+    std::string text;
+    std::array<char, 16384> bytes;
+    for (pollfd watched{listing.output.get(), POLLIN, 0};; poll(&watched, 1, -1)) {
+        const ssize_t count = read(listing.output.get(), bytes.data(), bytes.size());
+        if (count > 0)
+            text.append(bytes.data(), std::size_t(count));
+        else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+            break;
+    }
     std::vector<fs::path> libraries;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* into) {
-            const fs::path path = info->dlpi_name;
-            const std::string name = path.filename();
-            const bool isLibrary = path.is_absolute() && name.find(".so") != std::string::npos;
-            const bool isPrivate = std::ranges::none_of(
-                kOfTheSystem, [&](std::string_view beginning) { return name.starts_with(beginning); });
-            if (isLibrary && isPrivate)
-                static_cast<std::vector<fs::path>*>(into)->push_back(path);
-            return 0;
-        },
-        &libraries);
+    std::istringstream lines(text); // `libfmt.so.9 => /usr/lib/libfmt.so.9 (0x00007f…)`
+    constexpr std::string_view kArrow = " => /";
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t arrow = line.find(kArrow);
+        const std::size_t end = line.rfind(" (");
+        const std::string name = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+        const bool isOfSystem = std::ranges::any_of(
+            kOfTheSystem, [&](std::string_view beginning) { return name.starts_with(beginning); });
+        if (arrow != std::string::npos && end != std::string::npos && end > arrow && !isOfSystem)
+            libraries.emplace_back(line.substr(arrow + kArrow.size() - 1, end - arrow - kArrow.size() + 1));
+    }
     return libraries;
 }
 
@@ -143,7 +157,8 @@ Bundle Bundle::ofThisProgram()
 {
     Bundle bundle;
     const fs::path root = executablePath().parent_path().parent_path();
-    add(bundle, executablePath().parent_path() / "tilescope", "bin/tilescope", true);
+    const fs::path program = executablePath().parent_path() / "tilescope";
+    add(bundle, program, "bin/tilescope", true);
     std::error_code none;
     // A build without LibTorch has no engine; the host can still record and read files.
     if (const fs::path engine = executablePath().parent_path() / "tilescope-engine"; fs::exists(engine, none))
@@ -154,7 +169,7 @@ Bundle Bundle::ofThisProgram()
             (name.starts_with("libtilescope_") || name.starts_with("tilescope_torch-")))
             add(bundle, entry.path(), "lib/" + name, true);
     }
-    for (const fs::path& library : loadedLibraries())
+    for (const fs::path& library : librariesOf(program))
         add(bundle, fs::canonical(library), "lib/" + library.filename().string(), true);
     addFolder(bundle, resourcesDirectory(), "share/tilescope");
     std::ranges::sort(bundle.files, {}, &ArchivedFile::name);

@@ -4,6 +4,7 @@
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/base/version.h"
+#include "core/hosts/built_kernels.h"
 #include "core/hosts/install.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ std::string questions()
            "p who \"$(id -un)@$(uname -n)\"; p system \"$(uname -s) $(uname -m)\"; "
            "p glibc \"$(getconf GNU_LIBC_VERSION 2>/dev/null)\"; "
            "for w in tar sha256sum mktemp mv; do command -v $w >/dev/null 2>&1 || p lacks $w; done; "
-           "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head "
+           "nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader "
+           "2>/dev/null | head "
            "-n 16 | "
            "while read -r l; do p gpu \"$l\"; done; "
            "command -v sbatch >/dev/null 2>&1 && p slurm \"$(sbatch --version 2>/dev/null)\"; "
@@ -106,10 +108,22 @@ Finding ofGpus(const Answers& answers)
                 .finding = "nvidia-smi lists none",
                 .remedy =
                     "install NVIDIA's driver, or run with device: cpu; nodes of a cluster may have GPUs"};
-    std::string text = gpus;
-    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
-        text.replace(at, 1, "; ");
-    return {.topic = "GPU", .finding = text, .remedy = {}};
+    Finding finding{.topic = "GPU", .finding = {}, .remedy = {}};
+    std::istringstream lines(gpus); // `NVIDIA H200, 580.95.05, 143771 MiB, 9.0`
+    std::string why;
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t comma = line.rfind(", ");
+        if (why.empty() && comma != std::string::npos)
+            why = whyKernelsDoNotServe(builtKernels(), line.substr(comma + 2));
+        finding.finding += (finding.finding.empty() ? "" : "; ") + line;
+    }
+    if (!why.empty()) {
+        finding.verdict = Verdict::Note;
+        finding.finding += "; " + why;
+        finding.remedy =
+            "packaging/dev bundle makes programs for every GPU; PyTorch's attention runs without them";
+    }
+    return finding;
 }
 
 Finding ofScheduler(const Host& host, const Answers& answers)

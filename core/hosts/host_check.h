@@ -4,11 +4,15 @@
 #include "core/hosts/ssh_link.h"
 #include "core/machine/machine.h"
 
+#include <array>
 #include <functional>
-#include <optional>
 #include <stop_token>
 
 namespace tilescope::hosts {
+
+/// The topics of the steps, in their order.
+inline constexpr std::array<const char*, 7> kCheckTopics{"connection", "system",     "GPU",      "scheduler",
+                                                         "LibTorch",   "free space", "Tilescope"};
 
 /// Examines a host step by step: connection and key, system and C library, GPU and driver, scheduler, LibTorch, free
 /// space, Tilescope there. Changes nothing there. A host that cannot be reached has only its first step.

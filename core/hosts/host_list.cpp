@@ -220,6 +220,10 @@ void HostList::add(Host host)
             throw Error{.what = "'" + option + "' is not an option of sbatch",
                         .where = "--sbatch",
                         .remedy = "write it like --sbatch=--partition=gpu"};
+        if (option.starts_with("--array") || option.starts_with("-a"))
+            throw Error{.what = "a sweep is one job, and tasks of an array would all run it",
+                        .where = "--sbatch=" + option,
+                        .remedy = "leave it out; packaging/slurm/submit runs sweeps as arrays"};
     }
     if (!host.sbatch.empty() && host.kind != HostKind::Slurm)
         throw Error{.what = "requires --kind slurm", .where = "--sbatch", .remedy = "add --kind slurm"};

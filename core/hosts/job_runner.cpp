@@ -67,6 +67,12 @@ int start(const Json& job, const JobFolder& folder, pid_t& pid)
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         sigaddset(&asUsual, signal);
     posix_spawnattr_setsigdefault(&settings.attributes, &asUsual);
+    // A request to pause that arrives before a sweep knows the signal waits for it.
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    if (textIn(job, "kind") == "sweep")
+        sigaddset(&blocked, SIGUSR1);
+    posix_spawnattr_setsigmask(&settings.attributes, &blocked);
     posix_spawnattr_setpgroup(&settings.attributes, 0);
     posix_spawnattr_setflags(&settings.attributes,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

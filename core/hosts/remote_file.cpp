@@ -2,8 +2,7 @@
 
 #include "core/base/file_descriptor.h"
 #include "core/base/sha256.h"
-
-#include <nlohmann/json.hpp>
+#include "core/hosts/json_fields.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -184,6 +183,7 @@ public:
             const Json message = Json::parse(frame->body, nullptr, false);
             if (message.contains("size") && message["size"].is_number_integer() && size_ < 0) {
                 size_ = message["size"].get<std::int64_t>();
+                isGrowing_ = flagIn(message, "growing");
                 if (size_ < 0 || size_ > kMostFile)
                     throwDamaged(host_);
             } else if (message.contains("end")) {
@@ -193,6 +193,7 @@ public:
     }
     std::int64_t size() const { return size_; }
     std::int64_t received() const { return received_; }
+    bool isGrowing() const { return isGrowing_; }
 
 private:
     void takePiece(const Frame& frame)
@@ -231,6 +232,7 @@ private:
     std::size_t next_ = 0;
     std::int64_t size_ = -1;
     std::int64_t received_ = 0;
+    bool isGrowing_ = false;
 };
 
 } // namespace
@@ -263,7 +265,10 @@ FetchedFile fetch(RemoteHost& host, const Json& source, const fs::path& folder, 
         throw;
     }
     copy.finish(fetching.size());
-    return {.file = copy.file(), .size = Bytes{fetching.size()}, .received = Bytes{fetching.received()}};
+    return {.file = copy.file(),
+            .size = Bytes{fetching.size()},
+            .received = Bytes{fetching.received()},
+            .isGrowing = fetching.isGrowing()};
 }
 
 } // namespace

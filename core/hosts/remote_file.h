@@ -32,7 +32,8 @@ using FetchWatch = std::function<void(const FetchProgress&)>;
 struct FetchedFile {
     std::filesystem::path file; ///< in the user's cache, named as there; treat it as read-only
     Bytes size;
-    Bytes received; ///< that crossed the network
+    Bytes received;         ///< that crossed the network
+    bool isGrowing = false; ///< it is a recording that was still made: fetch it again for its later states
 };
 
 /// Fetches a file of a host into the user's cache: only pieces of 1 MiB that differ from those of an earlier fetch. A

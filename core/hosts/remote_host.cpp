@@ -6,6 +6,7 @@
 #include "core/session/protocol/without_sigpipe.h"
 #include "core/session/supervisor/child_process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <deque>
 #include <utility>
+#include <vector>
 
 namespace tilescope::hosts {
 
@@ -47,6 +49,8 @@ public:
           process(link.start(hostCommand(link, bundle, "serve --stdio"))),
           pending(framed(FrameType::Message, request))
     {
+        // Fewer turns between ssh and this program; the usual size where that is not permitted.
+        fcntl(process->output.get(), F_SETPIPE_SZ, int(kReadAtOnce));
     }
 
     void exchange(const std::stop_token& stop, const session::WakeEvent& wake);
@@ -59,6 +63,10 @@ public:
     FrameReader reader{true};
     std::deque<Frame> frames;
     std::string errors;
+
+private:
+    static constexpr std::size_t kReadAtOnce = std::size_t{512} << 10;
+    std::vector<char> bytes_ = std::vector<char>(kReadAtOnce);
 };
 
 void Answer::Impl::throwLost()
@@ -83,7 +91,6 @@ void Answer::Impl::exchange(const std::stop_token& stop, const session::WakeEven
     poll(watched.data(), watched.size(), -1);
     if (stop.stop_requested())
         return;
-    std::array<char, 65536> bytes;
     if (watched[2].revents != 0) {
         const ssize_t count = write(process->input.get(), pending.data(), pending.size());
         if (count > 0)
@@ -92,21 +99,21 @@ void Answer::Impl::exchange(const std::stop_token& stop, const session::WakeEven
             pending.clear(); // the end of its output says why
     }
     if (watched[1].revents != 0) {
-        const ssize_t count = read(process->error.get(), bytes.data(), bytes.size());
+        const ssize_t count = read(process->error.get(), bytes_.data(), kMostBefore);
         if (count > 0 && errors.size() < kMostBefore)
-            errors.append(bytes.data(), std::size_t(count));
+            errors.append(bytes_.data(), std::size_t(count));
         else if (count == 0)
             process->error.reset();
     }
     if (watched[0].revents == 0)
         return;
-    const ssize_t count = read(process->output.get(), bytes.data(), bytes.size());
+    const ssize_t count = read(process->output.get(), bytes_.data(), bytes_.size());
     if (count == 0)
         throwLost();
     if (count < 0)
         return;
     try {
-        reader.feed(std::string_view(bytes.data(), std::size_t(count)),
+        reader.feed(std::string_view(bytes_.data(), std::size_t(count)),
                     [this](Frame frame) { frames.push_back(std::move(frame)); });
     } catch (Error& error) {
         error.where = host;

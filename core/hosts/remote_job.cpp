@@ -29,15 +29,6 @@ const char* wordOf(JobRequest::Kind kind)
     return "command";
 }
 
-std::string newId()
-{
-    std::random_device random;
-    std::string id;
-    for (int i = 0; i < 32; ++i)
-        id += "0123456789abcdef"[random() % 16];
-    return id;
-}
-
 JobEnd endIn(const Json& message)
 {
     constexpr int kMostCode = 255;
@@ -60,10 +51,19 @@ int JobEnd::exitCode() const
     return !failure.empty() ? kFailure : signal != 0 ? kSignalled + signal : code;
 }
 
+std::string RemoteJob::newId()
+{
+    std::random_device random;
+    std::string id;
+    for (int i = 0; i < 32; ++i)
+        id += "0123456789abcdef"[random() % 16];
+    return id;
+}
+
 RemoteJob RemoteJob::start(RemoteHost& host, const JobRequest& request, std::stop_token stop)
 {
     using namespace std::chrono;
-    RemoteJob job(host, newId());
+    RemoteJob job(host, request.id.empty() ? newId() : request.id);
     const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
     Json message{{"op", "start"},
                  {"id", job.id_},
@@ -85,9 +85,9 @@ RemoteJob RemoteJob::start(RemoteHost& host, const JobRequest& request, std::sto
     return job;
 }
 
-void RemoteJob::interrupt(const std::stop_token& stop)
+void RemoteJob::signal(const char* name, const std::stop_token& stop)
 {
-    const auto answer = host_->begin(Json{{"op", "signal"}, {"id", id_}, {"signal", "INT"}}.dump());
+    const auto answer = host_->begin(Json{{"op", "signal"}, {"id", id_}, {"signal", name}}.dump());
     answer->next(stop);
 }
 
@@ -103,20 +103,48 @@ void RemoteJob::advance(const Frame& frame, const JobOutput& output)
         sink(frame.body);
 }
 
-JobEnd RemoteJob::follow(const JobOutput& output, std::stop_token cancel, std::stop_token leave)
+JobEnd RemoteJob::follow(const JobOutput& output, const FollowStops& stops)
 {
+    // What was passed on. A request that cannot be sent is sent again after the next connection.
+    bool isPaused = false;
     bool isCancelled = false;
-    bool isLeaving = false;
+    bool isInsisted = false;
     std::optional<JobEnd> end;
+    std::stop_source over; // nothing is waited for any more if the host cannot be reached
+    const auto giveUp = [&over] { over.request_stop(); };
+    const std::stop_callback onAgain(stops.again, giveUp);
+    const std::stop_callback onLeave(stops.leave, giveUp);
+    const auto passOn = [&] {
+        if (stops.leave.stop_requested())
+            throw Stopped{};
+        if (stops.again.stop_requested() && !isInsisted) {
+            signal("INT", stops.leave);
+            isInsisted = isCancelled = true;
+        } else if (stops.cancel.stop_requested() && !isCancelled) {
+            signal("INT", over.get_token());
+            isCancelled = true;
+        } else {
+            signal("USR1", over.get_token());
+            isPaused = true;
+        }
+    };
+    const auto next = [&](Answer& answer) {
+        std::stop_source asked;
+        const auto ask = [&asked] { asked.request_stop(); };
+        const std::stop_token never;
+        const std::stop_callback onPause(isPaused || isCancelled ? never : stops.pause, ask);
+        const std::stop_callback onCancel(isCancelled ? never : stops.cancel, ask);
+        const std::stop_callback onInsist(isInsisted ? never : stops.again, ask);
+        const std::stop_callback onGo(stops.leave, ask);
+        return answer.next(asked.get_token());
+    };
     const auto once = [&] {
         const auto answer =
             host_->begin(Json{{"op", "follow"}, {"id", id_}, {"out", out_}, {"err", errors_}}.dump());
         while (!end) {
-            const auto frame = answer->next(isLeaving ? std::stop_token() : isCancelled ? leave : cancel);
+            const auto frame = next(*answer);
             if (!frame) {
-                // A request that cannot be sent is sent again after the next connection.
-                interrupt(isCancelled ? std::stop_token() : leave);
-                (isCancelled ? isLeaving : isCancelled) = true;
+                passOn();
                 continue;
             }
             if (frame->type != FrameType::Message) {
@@ -130,7 +158,7 @@ JobEnd RemoteJob::follow(const JobOutput& output, std::stop_token cancel, std::s
                 output.queue(textIn(message, "number", kMostField), textIn(message, "queue", kMostField));
         }
     };
-    host_->persistently(once, leave);
+    host_->persistently(once, over.get_token());
     return *std::move(end);
 }
 

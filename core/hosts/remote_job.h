@@ -23,6 +23,7 @@ struct JobRequest {
     std::string points = {}; ///< lines of a sweep
     std::string label = {};  ///< for people
     std::string output = {}; ///< the local file that the result is for
+    std::string id = {};     ///< of RemoteJob::newId(); empty: a new one
 };
 
 /// How work ended there.
@@ -43,6 +44,14 @@ struct JobOutput {
     std::function<void(const std::string& number, const std::string& state)> queue = {};
 };
 
+/// What a user may want of work that is followed. Each is passed on once the host can be reached.
+struct FollowStops {
+    std::stop_token pause = {};  ///< a sweep ends after its point
+    std::stop_token cancel = {}; ///< the work is interrupted (SIGINT) and followed to its end
+    std::stop_token again = {};  ///< it is interrupted again, or left if the host cannot be reached
+    std::stop_token leave = {};  ///< it is left at once and goes on
+};
+
 /// A piece of work in the list of a host.
 struct JobEntry {
     std::string id;
@@ -59,6 +68,8 @@ public:
     /// A piece of work that was started earlier.
     RemoteJob(RemoteHost& host, std::string id) : host_(&host), id_(std::move(id)) {}
 
+    /// A name for new work.
+    static std::string newId();
     /// Starts work; after a lost connection it is not started twice.
     /// \throws Error, Stopped
     static RemoteJob start(RemoteHost& host, const JobRequest& request, std::stop_token stop);
@@ -66,11 +77,9 @@ public:
     const std::string& id() const { return id_; }
 
     /// Follows the work until it ends; connects again whenever the connection is lost.
-    /// \param cancel  interrupts the work there (SIGINT), then goes on following it
-    /// \param leave   the second request: interrupts it again, or leaves it if it cannot be reached
     /// \throws Stopped  it was left and goes on
     /// \throws Error    the host cannot be used any more
-    JobEnd follow(const JobOutput& output, std::stop_token cancel, std::stop_token leave);
+    JobEnd follow(const JobOutput& output, const FollowStops& stops);
 
     /// Removes it there, once its result is safe.
     void remove(std::stop_token stop);
@@ -78,7 +87,7 @@ public:
     static std::vector<JobEntry> list(RemoteHost& host, std::stop_token stop);
 
 private:
-    void interrupt(const std::stop_token& stop);
+    void signal(const char* name, const std::stop_token& stop);
     void advance(const Frame& frame, const JobOutput& output);
 
     RemoteHost* host_; ///< outlives it

@@ -11,6 +11,7 @@
 #include "core/base/version.h"
 #include "core/hosts/job_folder.h"
 #include "core/hosts/json_fields.h"
+#include "core/hosts/remote_folder.h"
 #include "core/hosts/slurm.h"
 #include "core/hosts/wire.h"
 #include "core/store/file/writer_lock.h"
@@ -51,44 +52,56 @@ fs::path placeOf(std::string path)
     return fs::path(path).is_absolute() ? fs::path(path) : home / path;
 }
 
+/// When a file changed; 0 if that is not known.
+std::int64_t unixTime(const fs::path& file)
+{
+    struct stat facts {};
+    constexpr std::int64_t kNs = 1'000'000'000;
+    return stat(file.c_str(), &facts) == 0 ? facts.st_mtim.tv_sec * kNs + facts.st_mtim.tv_nsec : 0;
+}
+
 class Server {
 public:
-    Server(int input, int output, const CopyGrowing& copyGrowing)
-        : input_(input), output_(output), copyGrowing_(copyGrowing)
+    Server(int input, int output, const GrowingFiles& growing)
+        : input_(input), output_(output), growing_(growing)
     {
     }
 
     void answer(const Json& request);
-    void send(FrameType type, std::string_view body) const;
+    void send(FrameType type, std::string_view body) const { write(framed(type, body)); }
     void send(const Json& message) const
     {
         send(FrameType::Message, message.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
 
 private:
+    void write(std::string_view bytes) const;
+    void list(const Json& request) const;
+    Json described(const fs::directory_entry& entry) const;
     void fetch(const Json& request) const;
-    void sendPieces(const fs::path& file, const Json& request) const;
+    /// \param isGrowing  told to the client
+    void sendPieces(const fs::path& file, const Json& request, bool isGrowing) const;
     void start(const Json& request) const;
     void follow(const Json& request) const;
     void signal(const Json& request) const;
     void listJobs() const;
     void remove(const Json& request) const;
+    void sendPiece(std::uint64_t number, std::string_view bytes) const;
     /// Sends what a file gained; the new offset.
     std::int64_t sendNew(const fs::path& file, std::int64_t from, FrameType type) const;
 
     int input_;
     int output_;
-    const CopyGrowing& copyGrowing_;
+    const GrowingFiles& growing_;
 };
 
-void Server::send(FrameType type, std::string_view body) const
+void Server::write(std::string_view bytes) const
 {
-    const std::string bytes = framed(type, body);
-    for (std::string_view left = bytes; !left.empty();) {
-        const ssize_t count = write(output_, left.data(), left.size());
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(output_, bytes.data(), bytes.size());
         if (count < 0 && errno != EINTR)
             throw Gone{};
-        left.remove_prefix(std::size_t(std::max<ssize_t>(count, 0)));
+        bytes.remove_prefix(std::size_t(std::max<ssize_t>(count, 0)));
     }
 }
 
@@ -97,6 +110,8 @@ void Server::answer(const Json& request)
     const std::string op = textIn(request, "op");
     if (op == "hello")
         send({{"end", true}, {"version", version()}, {"program", executablePath().string()}});
+    else if (op == "list")
+        list(request);
     else if (op == "fetch")
         fetch(request);
     else if (op == "start")
@@ -129,6 +144,52 @@ bool hasLog(const fs::path& file)
     return !error && size > 0;
 }
 
+/// Null for what no client can open.
+Json Server::described(const fs::directory_entry& entry) const
+{
+    std::error_code error;
+    const std::string name = entry.path().filename();
+    const bool isFolder = entry.is_directory(error);
+    if (isFolder && growing_.outputOf && name.find(".tscope") != std::string::npos)
+        if (const fs::path output = growing_.outputOf(entry.path()); !output.empty())
+            return {
+                {"name", output.filename().string()}, {"growing", true}, {"changed", unixTime(entry.path())}};
+    if (!isFolder && !entry.is_regular_file(error))
+        return {};
+    const bool isGrowing = name.ends_with(".tscope") && store::WriterLock::isHeld(entry.path());
+    const std::uintmax_t size = isFolder ? 0 : entry.file_size(error);
+    return {{"name", name},
+            {"folder", isFolder},
+            {"growing", isGrowing},
+            {"size", error ? 0 : size},
+            {"changed", unixTime(entry.path())}};
+}
+
+void Server::list(const Json& request) const
+{
+    const std::string named = textIn(request, "path");
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(placeOf(named), error);
+    fs::directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
+    if (error)
+        throw Error{.what = "cannot be read there (" + error.message() + ")",
+                    .where = named,
+                    .remedy =
+                        "name a folder that you may read; paths are relative to your home folder there"};
+    Json list = Json::array();
+    bool isCut = false;
+    for (const fs::directory_entry& entry : entries) {
+        if (entry.path().filename().string().starts_with('.'))
+            continue;
+        isCut = list.size() == RemoteFolder::kMostEntries;
+        if (isCut)
+            break;
+        if (Json one = described(entry); !one.is_null())
+            list.push_back(std::move(one));
+    }
+    send({{"end", true}, {"path", folder.string()}, {"cut", isCut}, {"entries", std::move(list)}});
+}
+
 void Server::fetch(const Json& request) const
 {
     const std::string named = textIn(request, "path");
@@ -146,15 +207,16 @@ void Server::fetch(const Json& request) const
         return copy->path() / "copy.tscope";
     };
     if (fs::is_regular_file(status)) {
-        if (!isRecording(file) || (!hasLog(file) && !store::WriterLock::isHeld(file)))
-            return sendPieces(file, request);
+        const bool isGrowing = isRecording(file) && store::WriterLock::isHeld(file);
+        if (!isGrowing && !(isRecording(file) && hasLog(file)))
+            return sendPieces(file, request, false);
         const fs::path whole = makeCopy();
         store::snapshot(file, whole);
-        return sendPieces(whole, request);
+        return sendPieces(whole, request, isGrowing);
     }
-    if (copyGrowing_)
-        if (const fs::path whole = makeCopy(); copyGrowing_(file, whole))
-            return sendPieces(whole, request);
+    if (growing_.copy)
+        if (const fs::path whole = makeCopy(); growing_.copy(file, whole))
+            return sendPieces(whole, request, true);
     const bool isMissing = status.type() == fs::file_type::not_found;
     throw Error{.what = isMissing                  ? "no such file there"
                         : fs::is_directory(status) ? "is a folder there"
@@ -164,7 +226,7 @@ void Server::fetch(const Json& request) const
                 .remedy = "name a file; paths are relative to your home folder there"};
 }
 
-void Server::sendPieces(const fs::path& file, const Json& request) const
+void Server::sendPieces(const fs::path& file, const Json& request, bool isGrowing) const
 {
     const FileDescriptor descriptor{open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat before {};
@@ -173,7 +235,7 @@ void Server::sendPieces(const fs::path& file, const Json& request) const
                     .where = textIn(request, "path"),
                     .remedy = "check its permissions"};
     posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    send({{"size", before.st_size}});
+    send({{"size", before.st_size}, {"growing", isGrowing}});
     static const Json none = Json::array();
     const Json& known = request.contains("known") && request["known"].is_array() ? request["known"] : none;
     std::string piece(std::size_t(kPieceBytes), '\0');
@@ -198,7 +260,7 @@ void Server::sendPieces(const fs::path& file, const Json& request) const
         if (std::size_t(number) < known.size() && known[std::size_t(number)] == digest)
             send(FrameType::Same, bigEndian(std::uint64_t(number)));
         else
-            send(FrameType::Piece, bigEndian(std::uint64_t(number)) + piece.substr(0, length));
+            sendPiece(std::uint64_t(number), bytes);
     }
     struct stat after {};
     if (fstat(descriptor.get(), &after) != 0 || after.st_size != before.st_size ||
@@ -208,6 +270,13 @@ void Server::sendPieces(const fs::path& file, const Json& request) const
                     .remedy = "try again",
                     .kind = ErrorKind::Failure};
     send({{"end", true}, {"digest", all.digest()}});
+}
+
+// Without a copy of the piece.
+void Server::sendPiece(std::uint64_t number, std::string_view bytes) const
+{
+    write(frameHead(FrameType::Piece, sizeof(number) + bytes.size()) + bigEndian(number));
+    write(bytes);
 }
 
 /// Starts the runner of a job in a session of its own, and waits until the work has begun.
@@ -356,14 +425,18 @@ void Server::signal(const Json& request) const
 {
     const JobFolder folder = JobFolder::of(textIn(request, "id"));
     const auto group = folder.group();
-    if (const std::string number = slurmNumber(folder); !number.empty()) {
-        cancelSlurmJob(number);
-        send({{"end", true}});
-        return;
-    }
-    // The runner has not yet collected the process, so its number is still its own.
-    if (group && folder.isRunning() && *group > 1)
-        kill(-*group, textIn(request, "signal") == "KILL" ? SIGKILL : SIGINT);
+    const std::string name = textIn(request, "signal");
+    const bool pauses = name == "USR1";
+    if (pauses && textIn(Json::parse(textOfFile(folder.file(kJobFile)), nullptr, false), "kind") != "sweep")
+        throw Error{.what = "only sweeps can be paused",
+                    .where = folder.path().filename().string(),
+                    .remedy = "cancel it"};
+    if (const std::string number = slurmNumber(folder); !number.empty())
+        pauses ? pauseSlurmJob(number) : cancelSlurmJob(number);
+    // The runner has not yet collected the process, so its number is still its own. The sweep knows SIGUSR1, its
+    // engine does not.
+    else if (group && folder.isRunning() && *group > 1)
+        kill(pauses ? *group : -*group, pauses ? SIGUSR1 : name == "KILL" ? SIGKILL : SIGINT);
     send({{"end", true}});
 }
 
@@ -412,11 +485,11 @@ void sendRefusal(const Server& server, const Error& error)
 
 } // namespace
 
-int serve(int input, int output, const CopyGrowing& copyGrowing)
+int serve(int input, int output, const GrowingFiles& growing)
 {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
-    Server server(input, output, copyGrowing);
+    Server server(input, output, growing);
     FrameReader reader(false);
     try {
         [[maybe_unused]] const ssize_t greeted = write(output, kGreeting.data(), kGreeting.size());

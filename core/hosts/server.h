@@ -5,24 +5,29 @@
 
 namespace tilescope::hosts {
 
-/// Writes the present state of a recording that is still made to `copy`; false if `named` is no such recording.
-using CopyGrowing =
-    std::function<bool(const std::filesystem::path& named, const std::filesystem::path& copy)>;
+/// What is known of recordings that `tilescope record` is still making.
+struct GrowingFiles {
+    /// Writes the present state of one to `copy`; false if `named` is no such recording.
+    std::function<bool(const std::filesystem::path& named, const std::filesystem::path& copy)> copy = {};
+    /// The recording that a folder of working files becomes; empty if it is no such folder.
+    std::function<std::filesystem::path(const std::filesystem::path& folder)> outputOf = {};
+};
 
 /// `tilescope serve --stdio`, on the host: answers the requests of one client until its input ends. Each request is a
 /// JSON object with `op`:
 ///
 ///     hello                                  version of Tilescope
+///     list    path                           what lies in a folder
 ///     fetch   path, known: [digest]          pieces of a file that differ from those known
 ///     start   id, kind, arguments, cwd, …    starts work that goes on when the client goes
 ///     follow  id, out, err                   its output from these offsets on, until it ends
-///     signal  id, signal                     INT or KILL, to the work and its processes
+///     signal  id, signal                     INT or KILL, to the work and its processes; USR1: a sweep ends after its point
 ///     jobs                                   the work that lies here
 ///     remove  id                             removes ended work
 ///
 /// The last frame of an answer is a message with `end` or `error`.
 /// \return  exit code
-int serve(int input, int output, const CopyGrowing& copyGrowing);
+int serve(int input, int output, const GrowingFiles& growing);
 
 /// `tilescope serve --job FOLDER`: runs the work of a folder and notes how it ended. serve() starts it detached.
 int runJob(const std::filesystem::path& folder);

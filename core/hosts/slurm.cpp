@@ -37,4 +37,11 @@ void cancelSlurmJob(const std::string& number)
     machine::outputOf({"scancel", number}, {}, false);
 }
 
+void pauseSlurmJob(const std::string& number)
+{
+    if (slurmState(number).starts_with("PENDING"))
+        return cancelSlurmJob(number);
+    machine::outputOf({"scancel", "--batch", "--signal=USR1", number}, {}, false);
+}
+
 } // namespace tilescope::hosts

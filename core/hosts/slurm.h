@@ -29,4 +29,7 @@ std::string slurmState(const std::string& number);
 /// Cancels a job: a waiting one at once, a running one by SIGTERM, which lets its step end.
 void cancelSlurmJob(const std::string& number);
 
+/// Ends a sweep after its point; one that waits is cancelled.
+void pauseSlurmJob(const std::string& number);
+
 } // namespace tilescope::hosts

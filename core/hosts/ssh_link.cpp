@@ -145,6 +145,17 @@ std::string lastLine(std::string_view words)
 
 } // namespace
 
+namespace {
+
+/// Whether a connection broke while it was made, in contrast to a host that refuses it.
+bool brokeMeanwhile(std::string_view words)
+{
+    const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+    return words.empty() || has("Connection closed") || has("Connection reset") || has("Broken pipe");
+}
+
+} // namespace
+
 std::string quotedForHost(std::string_view text)
 {
     if (std::ranges::any_of(text, isControl))
@@ -212,10 +223,15 @@ void SshLink::open(std::stop_token stop)
     words.insert(words.end(),
                  {"-o", "ControlMaster=yes", "-o", "ControlPersist=600", "-o", "ConnectTimeout=15", "-o",
                   std::string("BatchMode=") + (canAsk() ? "no" : "yes"), "-fN", "--", host_.address});
-    session::ChildProcess connecting(ssh_, words, {});
-    const CommandOutcome outcome = converse(connecting, {}, stop);
-    if (outcome.code != 0)
-        throw connectionError(host_, outcome.err);
+    constexpr int kAttempts = 3;
+    for (int attempt = 1;; ++attempt) {
+        session::ChildProcess connecting(ssh_, words, {});
+        const CommandOutcome outcome = converse(connecting, {}, stop);
+        if (outcome.code == 0)
+            return;
+        if (attempt == kAttempts || !brokeMeanwhile(outcome.err))
+            throw connectionError(host_, outcome.err);
+    }
 }
 
 void SshLink::close()

@@ -55,10 +55,18 @@ SweepRequest parseSweepLines(std::string_view text)
 
 int runSweepOf(const std::filesystem::path& path)
 {
+    // Before the first thread: none may die of a signal that another one receives.
+    sigset_t taken;
+    sigemptyset(&taken);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
+        sigaddset(&taken, signal);
+    pthread_sigmask(SIG_BLOCK, &taken, nullptr);
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
+    const session::StopSignals pauses{SIGUSR1};
     const JobFolder folder(path);
     SweepRequest request = parseSweepLines(textOfFile(folder.file(kPointsFile)));
     request.options.file = folder.file(kResultFile);
+    request.options.afterPoint = pauses.first();
     request.options.atOnce = signals.second();
     session::EventStream events(STDOUT_FILENO);
     return session::runSweep(

@@ -48,11 +48,15 @@ std::uint64_t fromBigEndian(std::string_view bytes)
     return numberOf(bytes.substr(0, 8));
 }
 
+std::string frameHead(FrameType type, std::size_t bodyBytes)
+{
+    return numberBytes(bodyBytes, kLengthBytes) + static_cast<char>(type);
+}
+
 std::string framed(FrameType type, std::string_view body)
 {
-    std::string bytes = numberBytes(body.size(), kLengthBytes);
+    std::string bytes = frameHead(type, body.size());
     bytes.reserve(kHeadBytes + body.size());
-    bytes += static_cast<char>(type);
     bytes += body;
     return bytes;
 }

@@ -33,6 +33,9 @@ struct Frame {
     std::string body;
 };
 
+/// What comes before the body of a frame.
+std::string frameHead(FrameType type, std::size_t bodyBytes);
+
 /// The bytes of a frame.
 std::string framed(FrameType type, std::string_view body);
 

@@ -31,6 +31,11 @@ std::string endWord(std::string_view text)
     return word;
 }
 
+std::string onHost(std::string_view host)
+{
+    return host.empty() ? std::string() : " --on " + shellWord(std::string(host));
+}
+
 /// A name that is valid for both a file and a job.
 std::string fileWord(std::string_view name)
 {
@@ -44,16 +49,17 @@ std::string fileWord(std::string_view name)
 
 } // namespace
 
-std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file)
+std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file,
+                      std::string_view host)
 {
-    return "tilescope --batch " + shellPath(spec) + " -o " + shellPath(file);
+    return "tilescope --batch " + shellPath(spec) + " -o " + shellPath(file) + onHost(host);
 }
 
-std::string batchText(std::string_view yaml, const std::filesystem::path& file)
+std::string batchText(std::string_view yaml, const std::filesystem::path& file, std::string_view host)
 {
     const std::string end = endWord(yaml);
-    return fmt::format("tilescope --batch - -o {} <<'{}'\n{}{}{}\n", shellPath(file), end, yaml,
-                       yaml.ends_with('\n') ? "" : "\n", end);
+    return fmt::format("tilescope --batch - -o {}{} <<'{}'\n{}{}{}\n", shellPath(file), onHost(host), end,
+                       yaml, yaml.ends_with('\n') ? "" : "\n", end);
 }
 
 std::string slurmScript(std::string_view name, std::string_view yaml, const std::filesystem::path& folder,

@@ -12,11 +12,13 @@ namespace tilescope::session {
 /// Command lines and scripts that run a spec without a window, for copying and saving.
 
 /// `tilescope --batch SPEC -o FILE`
-std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file);
+/// \param host  `--on HOST`; empty: this machine
+std::string batchLine(const std::filesystem::path& spec, const std::filesystem::path& file,
+                      std::string_view host = {});
 
 /// The same with the text of the spec, as a here-document of a shell: `tilescope --batch - -o FILE <<'END_OF_SPEC'`, the
 /// text and its end. Ends with a newline.
-std::string batchText(std::string_view yaml, const std::filesystem::path& file);
+std::string batchText(std::string_view yaml, const std::filesystem::path& file, std::string_view host = {});
 
 /// A job script for `sbatch`: packaging/slurm/array.sbatch with the array size, the spec and the output
 /// folder filled in. It requires only the program.

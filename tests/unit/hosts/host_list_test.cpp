@@ -89,6 +89,8 @@ TEST_F(HostLists, RefuseWhatSshOrAShellCouldMisread)
     EXPECT_THAT(refusalOf({.name = "a", .address = "host;reboot"}), HasSubstr("not the address"));
     EXPECT_THAT(refusalOf({.name = "a", .setUp = {"one\ntwo"}}), HasSubstr("control characters"));
     EXPECT_THAT(refusalOf({.name = "a", .sbatch = {"--x"}}), HasSubstr("--kind slurm"));
+    EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .sbatch = {"--array=0-3"}}),
+                HasSubstr("an array"));
 }
 
 TEST_F(HostLists, RefuseAFileThatOthersMayWriteOrThatIsDamaged)

@@ -225,6 +225,30 @@ TEST_F(OnHost, GoesOnWithoutItsClientAndIsAttachedTo)
     EXPECT_EQ(jobsThere(), 0u);
 }
 
+TEST_F(OnHost, KeepsTheRunsThereUntilTheLocalFileHasThem)
+{
+    engineDoes("gate");
+    Program running(command(sweep("[0, 1]", "a.tscope")), folder.path(), environment);
+    ASSERT_TRUE(running.waitFor("\"index\":0"));
+    std::ofstream(folder / "a.tscope") << "this is no recording";
+    std::ofstream(sshd->remote() / "gate") << "open";
+    const ProgramResult ended = running.wait();
+    EXPECT_NE(ended.code, 0);
+    EXPECT_THAT(ended.err, HasSubstr("the runs stay there; fetch them with: tilescope hosts attach gpubox "));
+    ASSERT_EQ(jobsThere(), 1u);
+    std::ifstream kept(folder / "a.tscope");
+    std::string text;
+    std::getline(kept, text);
+    EXPECT_EQ(text, "this is no recording") << "nothing or all";
+
+    fs::remove(folder / "a.tscope");
+    const auto jobs = nlohmann::json::parse(tilescope({"hosts", "jobs", "gpubox", "--format", "json"}).out);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(tilescope({"hosts", "attach", "gpubox", jobs[0]["job"]}).code, 0);
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
 TEST_F(OnHost, ReadsFilesOfTheHost)
 {
     ASSERT_EQ(tilescope(sweep("[0, 1]", "a.tscope")).code, 0);
@@ -334,6 +358,10 @@ TEST_F(OnHost, RefusesUnknownHostsAndUnusableFilesAtOnce)
     const ProgramResult unknown = tilescope({"run", "attention", "--on", "gpubux", "-o", "a.tscope"});
     EXPECT_EQ(unknown.code, 2);
     EXPECT_THAT(unknown.err, HasSubstr("did you mean 'gpubox'?"));
+    const ProgramResult recorded = tilescope({"record", "--on", "gpubux", "--", "/bin/true"});
+    EXPECT_EQ(recorded.code, 2);
+    EXPECT_THAT(recorded.err, Not(HasSubstr("recording into")))
+        << "no file is named before the host is known";
     const ProgramResult dashed = tilescope({"run", "attention", "--on=-oProxyCommand=id", "-o", "a.tscope"});
     EXPECT_EQ(dashed.code, 2) << dashed.err;
     std::ofstream(folder / "text.tscope") << "no recording\n";
