@@ -7,9 +7,12 @@
 #include "core/config/spec_file.h"
 #include "core/config/study.h"
 #include "core/session/supervisor/slurm_script.h"
+#include "ui/experiment/queue_list.h"
 #include "ui/experiment/run_bar.h"
 #include "ui/experiment/run_view.h"
 #include "ui/experiment/spec_editor.h"
+#include "ui/hosts/host_box.h"
+#include "ui/hosts/hosts_dialog.h"
 #include "ui/jobs/handover.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -29,6 +32,7 @@
 #include <QScrollBar>
 #include <QSettings>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -45,6 +49,7 @@ constexpr int kUsualTasks = 16;
 constexpr int kMostTasks = 1000;
 constexpr const char* kDraftKey = "experiment/draft";
 constexpr const char* kSpecKey = "experiment/spec";
+constexpr const char* kHostKey = "experiment/host";
 
 bool writeFile(const QString& path, const QByteArray& text, QString& problem)
 {
@@ -75,20 +80,26 @@ bool comesWithTheProgram(const QString& path)
 } // namespace
 
 ExperimentPage::ExperimentPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), queue_(new SweepQueue(this))
+    : Page(workspace, parent), queues_(new SweepQueues(this)), queue_(&queues_->here())
 {
     connect(
         queue_, &SweepQueue::ended, this, [this] { emit ended(); }, Qt::QueuedConnection);
+    connect(queues_, &SweepQueues::added, this, [this](SweepQueue* queue) {
+        if (views_ != nullptr)
+            addView(*queue);
+    });
     connect(&workspace, &Workspace::runsWanted, this, &ExperimentPage::queueRuns);
-    connect(queue_, &SweepQueue::changed, &workspace, &Workspace::queueChanged);
-    workspace.setQueue([queue = QPointer(queue_)](const QString& file, const ExperimentSpec& spec) {
-        return queue && queue->holds(file, spec);
+    connect(queues_, &SweepQueues::changed, &workspace, &Workspace::queueChanged);
+    workspace.setQueue([queues = QPointer(queues_)](const QString& file, const ExperimentSpec& spec) {
+        return queues && queues->holds(file, spec);
     });
 }
 
 ExperimentPage::~ExperimentPage()
 {
-    queue_->disconnect(this);
+    queues_->disconnect(this);
+    for (SweepQueue* queue : queues_->all())
+        queue->disconnect(this);
     if (!isAssembled_)
         return;
     keepDraft();
@@ -159,7 +170,7 @@ void ExperimentPage::makeEditor()
     // The plots of a running point appear at the lower end.
     QScrollBar* bar = scroll_->verticalScrollBar();
     connect(bar, &QScrollBar::rangeChanged, this, [this, bar](int, int most) {
-        if (queue_->state() != SweepQueue::State::Idle)
+        if (host_ != nullptr && queues_->of(host_->host()).state() != SweepQueue::State::Idle)
             bar->setValue(most);
     });
     editor_ = new SpecEditor(splitter_);
@@ -170,10 +181,12 @@ void ExperimentPage::makeRuns()
     auto* lower = new QWidget(splitter_);
     QVBoxLayout* below = makePlainColumn(lower);
     below->setSpacing(sizes().gap);
-    bar_ = new RunBar(*queue_, lower);
+    bar_ = new RunBar(*queues_, lower);
     below->addWidget(bar_);
-    view_ = new RunView(*queue_, lower);
-    below->addWidget(view_, 1);
+    views_ = new QStackedWidget(lower);
+    below->addWidget(views_, 1);
+    view_ = viewOf_[{}] = new RunView(*queue_, views_);
+    views_->addWidget(view_);
     splitter_->setSizes({sizes().of(480), sizes().of(420)});
 }
 
@@ -186,25 +199,95 @@ void ExperimentPage::assemble()
     isAssembled_ = true;
     connect(editor_, &SpecEditor::textChanged, this, [this] { bar_->setPlan(nullptr, {}); });
     connect(editor_, &SpecEditor::checked, this, &ExperimentPage::checked);
-    connect(queue_, &SweepQueue::began, this, &ExperimentPage::makeRoom);
     connect(splitter_, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
-    connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queue_->add(job); });
-    connect(view_, &RunView::recorded, this, [this](const QString& file) {
-        workspace().open(file);
-        emit recorded(file);
-    });
-    connect(view_, &RunView::runChosen, this, &ExperimentPage::showRunOf);
-    connect(view_, &RunView::summarized, this, &ExperimentPage::summarized);
-    connect(view_, &RunView::cellText, this, &Page::cursorText);
-    connect(view_, &RunView::machineWanted, this,
-            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+    connect(bar_, &RunBar::wanted, this, [this](const SweepJob& job) { queues_->of(job.host).add(job); });
+    connect(&bar_->queueList(), &QueueList::placeWanted, this, &ExperimentPage::setHost);
+    for (SweepQueue* queue : queues_->all())
+        addView(*queue);
     setFocusProxy(editor_->textField());
     const QSettings settings;
     arranged_ = splitter_->restoreState(settings.value(QStringLiteral("experiment/splitter")).toByteArray());
     view_->splitter().restoreState(settings.value(QStringLiteral("experiment/runs")).toByteArray());
     if (forecaster_ != nullptr)
         editor_->setForecaster(forecaster_);
+    showPlace(settings.value(QLatin1String(kHostKey)).toString());
     restoreDraft();
+}
+
+// The view of a place follows its sweeps from the first event on, whether it is shown or not.
+void ExperimentPage::addView(SweepQueue& queue)
+{
+    RunView*& view = viewOf_[queue.host()];
+    if (view == nullptr) {
+        view = new RunView(queue, views_);
+        view->splitter().restoreState(view_->splitter().saveState());
+        views_->addWidget(view);
+        if (editor_->judged() != nullptr)
+            view->setPlan(editor_->judged()->plan);
+    }
+    connect(&queue, &SweepQueue::began, this, [this, &queue] {
+        if (queue.host() == host_->host())
+            makeRoom();
+    });
+    connect(view, &RunView::recorded, this, [this](const QString& file) {
+        workspace().open(file);
+        emit recorded(file);
+    });
+    connect(view, &RunView::runChosen, this, &ExperimentPage::showRunOf);
+    connect(view, &RunView::summarized, this, [this](const JobSummary& summary) {
+        summaries_[summary.host] = summary;
+        bar_->queueList().setSummary(summary);
+        emit summarized(summary);
+    });
+    connect(view, &RunView::cellText, this, &Page::cursorText);
+    connect(view, &RunView::machineWanted, this,
+            [this] { emit workspace().pageWanted(QStringLiteral("machine")); });
+}
+
+void ExperimentPage::setHost(const QString& host)
+{
+    build();
+    QSettings().setValue(QLatin1String(kHostKey), host);
+    showPlace(host);
+}
+
+void ExperimentPage::showPlace(const QString& host)
+{
+    SweepQueue& queue = queues_->of(host); // may add its view
+    view_ = viewOf_[queue.host()];
+    views_->setCurrentWidget(view_);
+    host_->setHost(host);
+    bar_->setHost(host);
+    const SpecEditor::Judged* judged = editor_->judged();
+    bar_->setPlan(judged, judged != nullptr ? editor_->name() : QString());
+}
+
+QString ExperimentPage::stateOf(const QString& host) const
+{
+    const auto summary = summaries_.find(host);
+    return summary != summaries_.end() && summary->second.shown ? summary->second.words : QString();
+}
+
+HostsDialog& ExperimentPage::showHosts()
+{
+    build();
+    auto* dialog = new HostsDialog([this](const QString& host) { return stateOf(host); }, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModal(true);
+    connect(dialog, &HostsDialog::listChanged, host_, &HostBox::reload);
+    connect(dialog, &HostsDialog::hostChosen, this, &ExperimentPage::setHost);
+    dialog->show();
+    return *dialog;
+}
+
+void ExperimentPage::takeUpStarted()
+{
+    const std::vector<SweepJob> jobs = SweepQueues::startedBefore();
+    if (jobs.empty())
+        return;
+    build(); // the views follow the sweeps
+    for (const SweepJob& job : jobs)
+        queues_->of(job.host).add(job);
 }
 
 // Selects the run of a point and, if `opens`, shows it.
@@ -257,6 +340,13 @@ QWidget* ExperimentPage::makeTools()
     tools->add(presets_);
     fillStudies();
     fillPresets();
+    tools->addGap();
+    tools->addWord(tr("Run on"));
+    host_ = new HostBox(tr("Run on"));
+    host_->setObjectName(QStringLiteral("runOn"));
+    connect(host_, &HostBox::hostChosen, this, &ExperimentPage::setHost);
+    connect(host_, &HostBox::hostsWanted, this, [this] { showHosts(); });
+    tools->add(host_);
     tools->addStretch();
     add(tr("Open spec…"), "openSpec", tr("Read a spec file into the editor"), &ExperimentPage::chooseSpec);
     add(tr("Save spec…"), "saveSpec", tr("Write the editor's text to a file"), &ExperimentPage::saveSpec);
@@ -424,8 +514,10 @@ QString ExperimentPage::command() const
     if (bar_ == nullptr || editor_->text().trimmed().isEmpty())
         return {};
     const std::string output = bar_->outputPath().toStdString();
-    return QString::fromStdString(isSaved() ? session::batchLine(specPath_.toStdString(), output)
-                                            : session::batchText(editor_->text().toStdString(), output));
+    const std::string host = host_->host().toStdString();
+    return QString::fromStdString(isSaved()
+                                      ? session::batchLine(specPath_.toStdString(), output, host)
+                                      : session::batchText(editor_->text().toStdString(), output, host));
 }
 
 bool ExperimentPage::isSaved() const
@@ -487,7 +579,8 @@ void ExperimentPage::checked()
 {
     const SpecEditor::Judged* judged = editor_->judged();
     bar_->setPlan(judged, editor_->name());
-    view_->setPlan(judged->plan);
+    for (const auto& [host, view] : viewOf_)
+        view->setPlan(judged->plan);
 }
 
 void ExperimentPage::restoreDraft()

@@ -1,20 +1,24 @@
 #pragma once
 
 #include "ui/experiment/job_status.h"
-#include "ui/experiment/sweep_queue.h"
+#include "ui/experiment/sweep_queues.h"
 #include "ui/kit/page.h"
 
+#include <map>
 #include <memory>
 #include <string>
 
 class QMenu;
 class QScrollArea;
 class QSplitter;
+class QStackedWidget;
 
 namespace tilescope::ui {
 
 class Forecaster;
 class GradualPolish;
+class HostBox;
+class HostsDialog;
 class MenuButton;
 class RunBar;
 class RunView;
@@ -34,10 +38,20 @@ public:
     void openSpec(const QString& path);
     /// The source of forecasts. Until it is set, the page shows none.
     void setForecaster(std::shared_ptr<const Forecaster> forecaster);
+    /// The queue of this machine.
     SweepQueue& queue() { return *queue_; }
+    SweepQueues& queues() { return *queues_; }
+    /// Whether a sweep runs on this machine.
     bool isRunning() const { return queue_->isRunning(); }
+    /// Shows the sweeps of a place and runs the next ones there.
+    /// \param host  empty: this machine
+    void setHost(const QString& host);
+    /// Shows the dialog with the user's hosts.
+    HostsDialog& showHosts();
+    /// Follows sweeps on hosts that earlier windows started.
+    void takeUpStarted();
     QString command() const override;
-    /// Stops the running sweep after its step (a second call: at once) and clears the queue.
+    /// Stops the running sweep of this machine after its step (a second call: at once) and clears its queue.
     void stopAll();
     /// Writes a job script that runs the spec as that many Slurm tasks.
     /// \return  false if it failed; the page shows the reason
@@ -60,6 +74,9 @@ private:
     void makeEditor();
     void makeRuns();
     void assemble();
+    void addView(SweepQueue& queue);
+    void showPlace(const QString& host);
+    QString stateOf(const QString& host) const;
     QWidget* makeTools();
     void fillStudies();
     void fillParts(QMenu& menu, const std::string& study);
@@ -78,7 +95,8 @@ private:
     void restoreDraft();
     void keepDraft() const;
 
-    SweepQueue* queue_;
+    SweepQueues* queues_;
+    SweepQueue* queue_; ///< of this machine
     std::shared_ptr<const Forecaster> forecaster_;
     QString specPath_;
     MenuButton* studies_ = nullptr;
@@ -89,7 +107,11 @@ private:
     QWidget* content_ = nullptr; ///< nullptr until makeEditor(), hidden until build()
     SpecEditor* editor_ = nullptr;
     RunBar* bar_ = nullptr;
-    RunView* view_ = nullptr;
+    HostBox* host_ = nullptr;
+    QStackedWidget* views_ = nullptr;
+    RunView* view_ = nullptr; ///< of the place that is shown
+    std::map<QString, RunView*> viewOf_;
+    std::map<QString, JobSummary> summaries_; ///< by place
     QScrollArea* scroll_ = nullptr;
     QSplitter* splitter_ = nullptr;
     bool arranged_ = false; ///< by hand, now or before

@@ -49,13 +49,15 @@ JobStatus::JobStatus(QWidget* parent)
 
 void JobStatus::dress()
 {
-    words_->setIcon(makeIcon(moving_ ? Icon::Running : Icon::Cancelled,
-                             moving_ ? colours().running : colours().dimText, sizes().of(12)));
+    const Icon icon = isLost_ ? Icon::Warning : moving_ ? Icon::Running : Icon::Cancelled;
+    const QColor colour = isLost_ ? colours().warning : moving_ ? colours().running : colours().dimText;
+    words_->setIcon(makeIcon(icon, colour, sizes().of(12)));
 }
 
 void JobStatus::show(const JobSummary& summary)
 {
     moving_ = summary.moving;
+    isLost_ = summary.isLost;
     dress();
     words_->setText(summary.words);
     bar_->setValue(int(summary.fraction * kBarSteps));

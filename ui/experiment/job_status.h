@@ -10,8 +10,10 @@ namespace tilescope::ui {
 
 /// Progress of the running sweep, for the whole window.
 struct JobSummary {
+    QString host = {};   ///< where it runs; empty: here
     bool shown = false;  ///< a sweep runs or is paused
     bool moving = false; ///< it runs and is not being stopped
+    bool isLost = false; ///< the host is out of reach
     QString words;       ///< running 48/120
     double fraction = 0;
     QString left; ///< ETA 1m38s
@@ -19,8 +21,8 @@ struct JobSummary {
     QString cancelWord;
 };
 
-/// The sweep in the status bar: an icon, progress, remaining time and a cancel button. Hidden while nothing
-/// runs. A click on the words leads to the experiment page.
+/// The sweep of a place in the status bar: an icon, progress, remaining time and a cancel button. Hidden while nothing
+/// runs there. A click on the words leads to the experiment page.
 class JobStatus : public QWidget {
     Q_OBJECT
 public:
@@ -39,6 +41,7 @@ private:
     QLabel* left_;
     QPushButton* cancel_;
     bool moving_ = false;
+    bool isLost_ = false;
 };
 
 } // namespace tilescope::ui

@@ -34,9 +34,10 @@ QPushButton* makeButton(const QString& text, const char* name, const QString& ti
 
 } // namespace
 
-RunBar::RunBar(SweepQueue& queue, QWidget* parent)
-    : QFrame(parent), queue_(queue), plan_(new QLabel), forecast_(new QLabel), warning_(new QLabel),
-      output_(new QLineEdit), onlyMissing_(new QCheckBox(tr("only what is missing"))),
+RunBar::RunBar(SweepQueues& queues, QWidget* parent)
+    : QFrame(parent), queues_(queues), queue_(&queues.here()), list_(new QueueList(queues)),
+      plan_(new QLabel), forecast_(new QLabel), warning_(new QLabel), output_(new QLineEdit),
+      onlyMissing_(new QCheckBox(tr("only what is missing"))),
       run_(addKey(
           *this, tr("Run every point of the sweep"), {Qt::CTRL | Qt::Key_R}, [this] { submit(); },
           Qt::WindowShortcut)),
@@ -92,20 +93,26 @@ RunBar::RunBar(SweepQueue& queue, QWidget* parent)
     rows->addLayout(bottom);
     auto* column = newLayout<QVBoxLayout>(this, 1, 0);
     column->addLayout(rows);
-    column->addWidget(new QueueList(queue_));
+    column->addWidget(list_);
 
     connect(output_, &QLineEdit::textEdited, this, [this] { outputChosen_ = true; });
     connect(output_, &QLineEdit::textChanged, this, &RunBar::update);
     connect(choose, &QPushButton::clicked, this, &RunBar::chooseOutput);
     connect(pause_, &QPushButton::clicked, this, [this] {
-        if (queue_.state() == SweepQueue::State::Held)
-            queue_.resume();
+        if (queue_->state() == SweepQueue::State::Held)
+            queue_->resume();
         else
-            queue_.pause();
+            queue_->pause();
     });
-    connect(cancel_, &QPushButton::clicked, &queue_, &SweepQueue::cancel);
-    connect(&queue_, &SweepQueue::changed, this, &RunBar::update);
+    connect(cancel_, &QPushButton::clicked, this, [this] { queue_->cancel(); });
+    connect(&queues_, &SweepQueues::changed, this, &RunBar::update);
     showPlan(nullptr);
+    update();
+}
+
+void RunBar::setHost(const QString& host)
+{
+    queue_ = &queues_.of(host);
     update();
 }
 
@@ -133,13 +140,16 @@ void RunBar::showPlan(const SpecEditor::Judged* judged)
     const auto count = std::int64_t(judged->verdict.points->size());
     plan_->setText(counted(count, "point"));
     QString words = tr("no prediction yet");
-    if (judged->forecast)
+    if (!queue_->host().isEmpty())
+        words = tr("on %1, whose runs arrive here when all have ended; not predicted").arg(queue_->host());
+    else if (judged->forecast)
         words = forecastWords(*judged->forecast);
     else if (!judged->forecastProblem.isEmpty())
         words = tr("no prediction: %1").arg(judged->forecastProblem);
     forecast_->setText(words + QStringLiteral("; ") + memoryLimitWords(*judged->verdict.points));
     forecast_->setToolTip(forecast_->text());
-    if (const std::int64_t oom = judged->forecast ? judged->forecast->outOfMemory() : 0; oom > 0) {
+    const bool isPredicted = judged->forecast && queue_->host().isEmpty();
+    if (const std::int64_t oom = isPredicted ? judged->forecast->outOfMemory() : 0; oom > 0) {
         warning_->setText(tr("▲ %1 expected OOM, kept as results").arg(wholeNumber(oom)));
         warning_->show();
     }
@@ -176,6 +186,7 @@ void RunBar::submit()
     job.plan = sweep_;
     job.file = outputPath();
     job.onlyMissing = onlyMissing_->isChecked();
+    job.host = queue_->host();
     emit wanted(job);
 }
 
@@ -188,7 +199,7 @@ void RunBar::update()
     output_->style()->polish(output_);
     output_->setToolTip(named ? outputPath() : tr("Choose an output file"));
     const bool ready = points_ != nullptr && named;
-    const State state = queue_.state();
+    const State state = queue_->state();
     run_->setEnabled(ready && state == State::Idle);
     enqueue_->setEnabled(ready && state != State::Idle);
     pause_->setText(state == State::Held      ? tr("Resume")
@@ -198,7 +209,7 @@ void RunBar::update()
                                             : tr("Finish the running point, end the engine and wait"));
     pause_->setEnabled(state == State::Running || state == State::Held);
     cancel_->setText(state == State::Stopping ? tr("End now") : tr("Cancel"));
-    cancel_->setEnabled(queue_.isRunning() || queue_.current() != nullptr);
+    cancel_->setEnabled(queue_->isRunning() || queue_->current() != nullptr);
 }
 
 } // namespace tilescope::ui

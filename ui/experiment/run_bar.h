@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ui/experiment/spec_editor.h"
-#include "ui/experiment/sweep_queue.h"
+#include "ui/experiment/sweep_queues.h"
 
 #include <QFrame>
 
@@ -13,11 +13,18 @@ class QPushButton;
 
 namespace tilescope::ui {
 
+class QueueList;
+
 /// The forecast of the spec, the output file, the buttons that run, pause and cancel, and the queued sweeps.
 class RunBar : public QFrame {
     Q_OBJECT
 public:
-    explicit RunBar(SweepQueue& queue, QWidget* parent = nullptr);
+    explicit RunBar(SweepQueues& queues, QWidget* parent = nullptr);
+
+    /// Where the next sweep runs, and which one is paused and cancelled. Show the plan again after it.
+    /// \param host  empty: this machine
+    void setHost(const QString& host);
+    QueueList& queueList() { return *list_; }
 
     /// The checked spec; null while it cannot be run.
     void setPlan(const SpecEditor::Judged* judged, const QString& name);
@@ -35,7 +42,9 @@ private:
     void showPlan(const SpecEditor::Judged* judged);
     void update();
 
-    SweepQueue& queue_;
+    SweepQueues& queues_;
+    SweepQueue* queue_; ///< of the place that is shown
+    QueueList* list_;
     SweepPoints points_; ///< null: nothing to run
     std::shared_ptr<const SweepPlan> sweep_;
     QString name_;

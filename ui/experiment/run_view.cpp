@@ -25,6 +25,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -76,6 +77,11 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
         paintSoon_.start(kPaintEveryMs);
     });
     connect(&queue_, &SweepQueue::reported, this, &RunView::take);
+    connect(&queue_, &SweepQueue::placeChanged, this, [this] {
+        logPlace();
+        if (!paintSoon_.isActive())
+            paintSoon_.start(kPaintEveryMs);
+    });
     connect(&queue_, &SweepQueue::ended, this, &RunView::end);
     connect(&queue_, &SweepQueue::changed, this, &RunView::paint);
     connect(&Theme::instance(), &Theme::changed, this, &RunView::dress);
@@ -205,8 +211,9 @@ void RunView::choosePoint(std::size_t position, bool opens)
     const SweepProgress::PointState& point = progress_.points()[position];
     if (point.run == 0 && point.standing != SweepProgress::Standing::Stored)
         return;
-    emit runChosen(file_, point.run, QString::fromStdString(config::specHash(progress_.specOf(position))),
-                   opens);
+    // The runs of a host get other numbers here.
+    emit runChosen(file_, queue_.host().isEmpty() ? point.run : 0,
+                   QString::fromStdString(config::specHash(progress_.specOf(position))), opens);
 }
 
 void RunView::setGrid(const std::optional<PointGrid>& grid)
@@ -242,8 +249,20 @@ void RunView::begin()
     statusRow_->show();
     live_->show();
     machine_->hide();
-    say(tr("The engine starts"), "dim");
+    place_ = PlaceState::Kind::Ready;
+    say(queue_.host().isEmpty() ? tr("The engine starts") : tr("The sweep starts on %1").arg(queue_.host()),
+        "dim");
     paint();
+}
+
+// One line for each change, none for the progress of a copy.
+void RunView::logPlace()
+{
+    const PlaceState& place = queue_.place();
+    if (std::exchange(place_, place.kind) == place.kind)
+        return;
+    log({place.kind == PlaceState::Kind::Ready ? tr("Connected to %1").arg(queue_.host())
+                                               : placeSentence(queue_.host(), place)});
 }
 
 void RunView::take(const std::vector<session::Event>& events)
@@ -255,7 +274,7 @@ void RunView::take(const std::vector<session::Event>& events)
         // The file exists from its first point on, and each result adds a run to it.
         const bool newRow = std::holds_alternative<session::PointEvent>(event) ||
                             std::holds_alternative<session::ResultEvent>(event);
-        if (newRow && !readSoon_.isActive())
+        if (newRow && queue_.host().isEmpty() && !readSoon_.isActive())
             readSoon_.start(kReadEveryMs);
     }
     log(lines);
@@ -285,6 +304,9 @@ void RunView::end(const SweepEnd& end)
     if (!end.failure.isEmpty()) {
         say(end.failure, "error");
         log({end.failure});
+    } else if (end.isLeft) {
+        say(tr("The sweep goes on on %1 and is followed when the window starts again").arg(queue_.host()),
+            "dim");
     } else if (end.left != nullptr) {
         say(tr("Paused after %1").arg(progress_.words(0)), "dim");
     } else if (end.cancelled) {
@@ -292,29 +314,49 @@ void RunView::end(const SweepEnd& end)
     } else {
         say(tr("Done: %1").arg(progress_.words(0)) + last, error.isEmpty() ? "dim" : "error");
     }
-    machine_->setVisible(!end.failure.isEmpty());
+    if (end.arrived > 0)
+        log({tr("%1 of %2 added to %3")
+                 .arg(counted(end.arrived, "run"), queue_.host(), QFileInfo(file_).fileName())});
+    machine_->setVisible(!end.failure.isEmpty() && queue_.host().isEmpty());
     if (QFileInfo::exists(file_))
         emit recorded(file_);
 }
 
-void RunView::paint()
+void RunView::sayState()
 {
     using State = SweepQueue::State;
+    const State state = queue_.state();
+    const PlaceState& place = queue_.place();
+    if (!queue_.isRunning())
+        return; // end() has said how it ended
+    if (place.isLost() && state == State::Stopping)
+        say(tr("%1 is out of reach: the sweep is cancelled when it can be reached. End now leaves it there.")
+                .arg(queue_.host()),
+            "warning");
+    else if (place.kind != PlaceState::Kind::Ready)
+        say(placeSentence(queue_.host(), place), place.isLost() ? "warning" : "dim");
+    else if (state == State::Stopping)
+        say(tr("Stopping after this step"), "dim");
+    else if (progress_.current() != nullptr)
+        say((state == State::Pausing ? tr("Pausing after this point: ") : QString()) +
+                progress_.words(queue_.activeSeconds()),
+            "dim");
+}
+
+void RunView::paint()
+{
     emit summarized(summary());
     if (queue_.isRunning() && !clock_.isActive())
         clock_.start(kClockMs); // the remaining time counts down between events
     if (showsPlan_)
         return;
     paintPoints();
-    bar_->setValue(int(progress_.fraction() * kSweepBarSteps));
+    const PlaceState& place = queue_.place();
+    const bool isCopying =
+        place.kind == PlaceState::Kind::Installing || place.kind == PlaceState::Kind::Fetching;
+    bar_->setValue(int((isCopying ? place.fraction : progress_.fraction()) * kSweepBarSteps));
     counts_->setText(progress_.counts());
-    const State state = queue_.state();
-    if (state == State::Stopping)
-        say(tr("Stopping after this step"), "dim");
-    else if (queue_.isRunning() && progress_.current() != nullptr)
-        say((state == State::Pausing ? tr("Pausing after this point: ") : QString()) +
-                progress_.words(queue_.activeSeconds()),
-            "dim");
+    sayState();
     const SweepProgress::PointState* point = progress_.current();
     const QString nothing = queue_.isRunning() ? tr("No step has ended yet.") : tr("No step has ended.");
     steps_->show(progress_.steps(), progress_.stepsToDo(), nothing);
@@ -354,6 +396,8 @@ JobSummary RunView::summary() const
     JobSummary summary;
     const State state = queue_.state();
     const std::size_t waiting = queue_.waiting().size();
+    summary.host = queue_.host();
+    summary.isLost = queue_.isRunning() && queue_.place().isLost();
     summary.shown = state != State::Idle;
     summary.moving = state == State::Running;
     summary.canCancel = queue_.current() != nullptr;
@@ -362,14 +406,19 @@ JobSummary RunView::summary() const
                          : state == State::Stopping ? tr("stopping")
                          : state == State::Pausing  ? tr("pausing")
                                                     : tr("running");
+    const QString placed = queue_.isRunning() ? placeWord(queue_.place()) : QString();
+    const QString prefix = queue_.host().isEmpty()
+                               ? word
+                               : queue_.host() + QLatin1Char(' ') + (placed.isEmpty() ? word : placed);
     if (queue_.current() != nullptr) {
         summary.words =
-            QStringLiteral("%1 %2/%3").arg(word).arg(progress_.finished()).arg(progress_.points().size());
+            QStringLiteral("%1 %2/%3").arg(prefix).arg(progress_.finished()).arg(progress_.points().size());
         summary.fraction = progress_.fraction();
-        if (const auto left = progress_.secondsLeft(queue_.activeSeconds()); left && state == State::Running)
+        if (const auto left = progress_.secondsLeft(queue_.activeSeconds());
+            left && state == State::Running && !summary.isLost)
             summary.left = tr("ETA %1").arg(QString::fromStdString(session::durationText(*left)));
     } else {
-        summary.words = word;
+        summary.words = prefix;
     }
     if (waiting > 0)
         summary.words += tr(", %1 queued").arg(waiting);

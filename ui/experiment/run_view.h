@@ -24,7 +24,7 @@ class SentenceLabel;
 class StepsPlot;
 class TableView;
 
-/// The points of the spec and, while a sweep runs, its progress: steps and memory of the running point, and
+/// The points of the spec and, while a sweep runs in one place, its progress: steps and memory of the running point, and
 /// the engine's log.
 class RunView : public QWidget {
     Q_OBJECT
@@ -55,6 +55,8 @@ private:
     void take(const std::vector<session::Event>& events);
     void end(const SweepEnd& end);
     void paint();
+    void logPlace();
+    void sayState();
     void paintPoints();
     void setGrid(const std::optional<PointGrid>& grid);
     void chooseView(bool grid);
@@ -68,7 +70,8 @@ private:
     SweepProgress progress_; ///< of the sweep that runs or ran last
     std::optional<PointGrid> grid_;
     bool showsPlan_ = true;
-    QString file_; ///< the file that the sweep writes
+    QString file_;                                     ///< the file that the sweep writes
+    PlaceState::Kind place_ = PlaceState::Kind::Ready; ///< as logged last
     QTimer paintSoon_, readSoon_, clock_;
 
     QSplitter* splitter_ = nullptr;

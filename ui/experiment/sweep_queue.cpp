@@ -5,8 +5,13 @@
 
 namespace tilescope::ui {
 
-SweepQueue::SweepQueue(QObject* parent) : QObject(parent), worker_(new SweepWorker(this))
+SweepQueue::SweepQueue(QString host, QObject* parent)
+    : QObject(parent), host_(std::move(host)), worker_(new SweepWorker(this))
 {
+    connect(worker_, &SweepWorker::placeChanged, this, [this](const PlaceState& state) {
+        place_ = state;
+        emit placeChanged();
+    });
     connect(worker_, &SweepWorker::passedOver, this, &SweepQueue::passedOver);
     connect(worker_, &SweepWorker::reported, this, &SweepQueue::reported);
     connect(worker_, &SweepWorker::finished, this, &SweepQueue::partEnded);
@@ -132,13 +137,17 @@ void SweepQueue::launch(SweepPoints points, bool onlyMissing)
     options.commandLine = "tilescope-gui";
     options.patience = patience_;
     sinceLaunch_.start();
-    worker_->start(std::move(points), std::move(options), onlyMissing);
+    place_ = {};
+    worker_->start(
+        std::move(points), std::move(options), onlyMissing,
+        {.host = host_, .name = current_->name, .started = std::exchange(current_->started, nullptr)});
     emit changed();
 }
 
 void SweepQueue::partEnded(const SweepEnd& end)
 {
     secondsBefore_ += double(sinceLaunch_.elapsed()) / 1000;
+    place_ = {};
     if (end.left != nullptr) {
         left_ = end.left;
         emit ended(end);

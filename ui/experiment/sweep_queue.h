@@ -21,10 +21,13 @@ struct SweepJob {
     std::shared_ptr<const SweepPlan> plan = {}; ///< for views that show the sweep; may be null
     QString file;
     bool onlyMissing = false; ///< skips the points that the file already holds
+    QString host = {};        ///< where it runs, by its name in the user's list; empty: this machine
+    /// A sweep on that host that an earlier program started; null: it is started.
+    std::shared_ptr<hosts::StartedWork> started = {};
 };
 
-/// Runs sweeps one after the other. Owns the worker that runs them. GUI thread; only the destructor blocks,
-/// which ends the engine.
+/// Runs the sweeps of one place, this machine or a host, one after the other. Owns the worker that runs them. GUI
+/// thread; only the destructor blocks, which ends the engine; a sweep on a host goes on there.
 ///
 /// Pausing lets the engine finish its point and end, so that a paused sweep holds no device; resuming starts
 /// a new one. A sweep that could not be run at all pauses the queue: the next would probably fail too.
@@ -39,7 +42,9 @@ public:
         Held      ///< paused, with or without a started sweep
     };
 
-    explicit SweepQueue(QObject* parent = nullptr);
+    explicit SweepQueue(QObject* parent = nullptr) : SweepQueue(QString(), parent) {}
+    /// \param host  the place by its name in the user's list; empty: this machine
+    SweepQueue(QString host, QObject* parent);
 
     /// Starts immediately if no sweep runs or is paused.
     /// \return its id
@@ -51,6 +56,9 @@ public:
     bool move(int id, int by);
     void removeAll();
 
+    const QString& host() const { return host_; }
+    /// What the connection to the host is doing.
+    const PlaceState& place() const { return place_; }
     State state() const;
     bool isRunning() const { return worker_->isRunning(); }
     /// The running or paused sweep; null if there is none.
@@ -74,6 +82,8 @@ signals:
     void changed();
     /// current() begins, not after a pause.
     void began();
+    /// place() has changed.
+    void placeChanged();
     void passedOver(const std::vector<std::int64_t>& indexes);
     void reported(const std::vector<tilescope::session::Event>& events);
     /// The current sweep is over (it is not current any more), or, where points are left, it is paused.
@@ -84,6 +94,8 @@ private:
     void startNext();
     void partEnded(const SweepEnd& end);
 
+    QString host_;
+    PlaceState place_;
     SweepWorker* worker_;
     std::deque<SweepJob> waiting_;
     std::optional<SweepJob> current_;

@@ -2,10 +2,12 @@
 
 #include "core/base/mutex.h"
 #include "core/session/supervisor/resume.h"
+#include "ui/experiment/host_sweep.h"
 #include "ui/jobs/job_tracker.h"
 
 #include <QThread>
 
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -32,6 +34,7 @@ struct SweepWorker::Inbox {
     Mutex mutex;
     std::vector<Event> events GUARDED_BY(mutex);
     std::vector<std::int64_t> passedOver GUARDED_BY(mutex);
+    std::optional<PlaceState> place GUARDED_BY(mutex); ///< the newest that was not delivered
     bool woken GUARDED_BY(mutex) = false;
     SweepEnd end GUARDED_BY(mutex);
 
@@ -46,7 +49,43 @@ struct SweepWorker::Inbox {
             events.back() = event; // only the newest state of a point matters
         return !std::exchange(woken, true);
     }
+    bool put(const PlaceState& state)
+    {
+        const MutexLock lock(mutex);
+        place = state;
+        return !std::exchange(woken, true);
+    }
 };
+
+namespace {
+
+/// The points that a file does not hold; the indexes of the others.
+std::vector<std::int64_t> keepMissing(std::vector<session::SweepPoint>& points,
+                                      session::SweepOptions& options)
+{
+    std::set<std::int64_t> held;
+    for (const session::SweepPoint& point : points)
+        held.insert(point.index);
+    session::Remainder left = session::remainderOf(std::move(points), options.file, false);
+    options.before = std::move(left.before);
+    points = std::move(left.points);
+    for (const session::SweepPoint& point : points)
+        held.erase(point.index);
+    return {held.begin(), held.end()};
+}
+
+SweepEnd runHere(const std::vector<session::SweepPoint>& points, const session::SweepOptions& options,
+                 const std::function<void(const Event&)>& take, const std::stop_token& stop)
+{
+    const session::SweepOutcome outcome = session::runSweep(points, options, take, stop);
+    SweepEnd end{.cancelled = outcome.cancelled};
+    if (outcome.notBegun > 0)
+        end.left = std::make_shared<const std::vector<session::SweepPoint>>(
+            points.end() - std::ptrdiff_t(outcome.notBegun), points.end());
+    return end;
+}
+
+} // namespace
 
 SweepWorker::SweepWorker(QObject* parent) : QObject(parent) {}
 
@@ -54,26 +93,31 @@ SweepWorker::~SweepWorker()
 {
     if (thread_ == nullptr)
         return;
-    stop_.request_stop();
-    if (!thread_->wait(kPatienceMs)) {
+    if (isOnHost_)
+        leave_.request_stop();
+    else
+        stop_.request_stop();
+    if (!thread_->wait(kPatienceMs) && !isOnHost_)
         atOnce_.request_stop();
-        thread_->wait();
-    }
+    thread_->wait();
     delete thread_;
 }
 
-void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool onlyMissing)
+void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool onlyMissing, SweepPlace place)
 {
     Q_ASSERT(!isRunning());
     pause_ = std::stop_source();
     stop_ = std::stop_source();
     atOnce_ = std::stop_source();
+    leave_ = std::stop_source();
+    isOnHost_ = !place.host.isEmpty();
     options.afterPoint = pause_.get_token();
     options.atOnce = atOnce_.get_token();
     inbox_ = std::make_shared<Inbox>();
     // The thread ends before `this` does, so that it may post to it.
     thread_ = QThread::create([this, inbox = inbox_, points = std::move(points), options = std::move(options),
-                               stop = stop_.get_token(), onlyMissing]() mutable {
+                               stop = stop_.get_token(), leave = leave_.get_token(), onlyMissing,
+                               place = std::move(place)]() mutable {
         const auto wake = [this] {
             QMetaObject::invokeMethod(this, &SweepWorker::deliver, Qt::QueuedConnection);
         };
@@ -85,22 +129,21 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
         try {
             std::vector<session::SweepPoint> todo = *points;
             if (onlyMissing) {
-                session::Remainder left = session::remainderOf(std::move(todo), options.file, false);
-                options.before = std::move(left.before);
-                todo = std::move(left.points);
-                std::set<std::int64_t> held;
-                for (const session::SweepPoint& point : *points)
-                    held.insert(point.index);
-                for (const session::SweepPoint& point : todo)
-                    held.erase(point.index);
+                std::vector<std::int64_t> held = keepMissing(todo, options);
                 const MutexLock lock(inbox->mutex);
-                inbox->passedOver.assign(held.begin(), held.end());
+                inbox->passedOver = std::move(held);
             }
-            const session::SweepOutcome outcome = session::runSweep(todo, options, take, stop);
-            end.cancelled = outcome.cancelled;
-            if (outcome.notBegun > 0)
-                end.left = std::make_shared<const std::vector<session::SweepPoint>>(
-                    todo.end() - std::ptrdiff_t(outcome.notBegun), todo.end());
+            const auto tell = [&](const PlaceState& state) {
+                if (inbox->put(state))
+                    wake();
+            };
+            if (place.host.isEmpty())
+                end = runHere(todo, options, take, stop);
+            else if (!todo.empty())
+                end = runOnHost(
+                    place.host.toStdString(), place.name.toStdString(), place.started, todo, options,
+                    {.event = take, .place = tell},
+                    {.pause = options.afterPoint, .cancel = stop, .again = options.atOnce, .leave = leave});
         } catch (...) {
             end.failure = failureSentence();
         }
@@ -126,12 +169,16 @@ void SweepWorker::deliver()
 {
     std::vector<Event> events;
     std::vector<std::int64_t> held;
+    std::optional<PlaceState> place;
     {
         const MutexLock lock(inbox_->mutex);
+        place.swap(inbox_->place);
         events.swap(inbox_->events);
         held.swap(inbox_->passedOver);
         inbox_->woken = false;
     }
+    if (place)
+        emit placeChanged(*place);
     if (!held.empty())
         emit passedOver(held);
     if (!events.empty())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/session/supervisor/supervisor.h"
+#include "ui/experiment/place_state.h"
 
 #include <QObject>
 #include <QString>
@@ -12,6 +13,10 @@
 
 class QThread;
 
+namespace tilescope::hosts {
+class StartedWork;
+}
+
 namespace tilescope::ui {
 
 using SweepPoints = std::shared_ptr<const std::vector<session::SweepPoint>>;
@@ -19,17 +24,28 @@ using SweepPoints = std::shared_ptr<const std::vector<session::SweepPoint>>;
 /// Emitted at the end of a sweep or of a part of a sweep.
 struct SweepEnd {
     bool cancelled = false;
-    SweepPoints left = {}; ///< points not begun because it was paused; null if there are none
-    QString failure = {};  ///< why it could not start or continue; empty if it could
+    SweepPoints left = {};    ///< points not begun because it was paused; null if there are none
+    QString failure = {};     ///< why it could not start or continue; empty if it could
+    bool isLeft = false;      ///< on a host, where it goes on
+    std::int64_t arrived = 0; ///< runs that a host sent
 };
 
-/// Runs one sweep at a time in engine processes, from a separate thread. Emits signals in its own thread (the
-/// GUI's), never during a call to it; only the destructor blocks.
+/// Where a sweep runs.
+struct SweepPlace {
+    QString host = {}; ///< its name in the user's list; empty: this machine
+    QString name = {}; ///< of the sweep, noted for the next program
+    /// A sweep on the host that an earlier program started; null: it is started.
+    std::shared_ptr<hosts::StartedWork> started = {};
+};
+
+/// Runs one sweep at a time in engine processes, here or on a host, from a separate thread. Emits signals in its own
+/// thread (the GUI's), never during a call to it; only the destructor blocks.
 class SweepWorker : public QObject {
     Q_OBJECT
 public:
     explicit SweepWorker(QObject* parent = nullptr);
-    /// Stops the sweep and waits for the engine to end: first for its step, soon by force.
+    /// Stops the sweep and waits for the engine to end: first for its step, soon by force. A sweep on a host is left and
+    /// goes on.
     ~SweepWorker() override;
 
     bool isRunning() const { return thread_ != nullptr; }
@@ -39,7 +55,8 @@ public:
     /// Starts a sweep. The stop tokens of `options` are replaced.
     /// \pre nothing runs
     /// \param onlyMissing  skips the points that the file already holds
-    void start(SweepPoints points, session::SweepOptions options, bool onlyMissing = false);
+    void start(SweepPoints points, session::SweepOptions options, bool onlyMissing = false,
+               SweepPlace place = {});
     /// Ends the sweep when the point that runs is done.
     void pause();
     /// Asks the sweep to stop after its step; a second time ends the engine at once.
@@ -51,6 +68,8 @@ signals:
     /// Events since the last signal, in order; samples are thinned if they come faster than they can be
     /// shown.
     void reported(const std::vector<tilescope::session::Event>& events);
+    /// The connection to the host does something else.
+    void placeChanged(const tilescope::ui::PlaceState& state);
     /// The sweep has ended and all its events have been delivered.
     void finished(const tilescope::ui::SweepEnd& end);
 
@@ -65,6 +84,8 @@ private:
     std::stop_source pause_;
     std::stop_source stop_;
     std::stop_source atOnce_;
+    std::stop_source leave_;
+    bool isOnHost_ = false;
 };
 
 } // namespace tilescope::ui

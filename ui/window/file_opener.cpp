@@ -10,6 +10,7 @@
 #include "ui/kit/workspace.h"
 #include "ui/window/recent_files.h"
 #include "ui/window/recording_follower.h"
+#include "ui/window/remote_fetch.h"
 #include "ui/window/written_strip.h"
 
 #include <QDir>
@@ -160,6 +161,15 @@ void FileOpener::open(const QStringList& paths)
                     RecentFiles::remove(QFileInfo(path).absoluteFilePath());
             strip->conclude(MessageStrip::Kind::Error, sentence + QLatin1Char('.'));
         });
+}
+
+void FileOpener::openOnHost(const QString& host, const QString& path)
+{
+    MessageStrip* strip = newStrip();
+    const auto* fetch = new RemoteFetch(workspace_, host, path, *strip);
+    connect(fetch, &RemoteFetch::traceArrived, this, [this](const QString& file) { open({file}); });
+    connect(fetch, &RemoteFetch::opened, strip,
+            [strip](const QString& file) { strip->setProperty(kImportedFile, file); });
 }
 
 void FileOpener::follow(const QStringList& recordings)

@@ -39,6 +39,8 @@ public:
     /// Files and folders. Traces among them become one run. A recording that `tilescope record` is writing is
     /// followed, whether its folder of working files is named or the file that it will be.
     void open(const QStringList& paths);
+    /// Fetches a file of a host and opens the copy; it grows with a recording that is still made there.
+    void openOnHost(const QString& host, const QString& path);
     /// Follows those of the recordings, which are open, that are gaining a run.
     void follow(const QStringList& recordings);
     /// Asks for a file and copies the open recording into it.

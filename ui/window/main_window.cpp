@@ -6,6 +6,7 @@
 #include "ui/experiment/forecast.h"
 #include "ui/experiment/job_status.h"
 #include "ui/flame/flame_page.h"
+#include "ui/hosts/remote_file_dialog.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/export_dialog.h"
@@ -56,6 +57,7 @@
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -94,7 +96,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
       opener_(new FileOpener(*workspace_)), written_(new WrittenStrip(*workspace_)),
       losses_(new LossBar(*workspace_)), timeFilter_(new TimeFilterBar(*workspace_)),
       process_(new ProcessBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
-      showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel), job_(new JobStatus)
+      showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel)
 {
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
@@ -108,7 +110,6 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
-    statusBar()->addPermanentWidget(job_);
 
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
         auto* overview = new OverviewPage(*workspace_, stack_);
@@ -165,9 +166,8 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     connect(experiment_, &ExperimentPage::ended, this, &MainWindow::closeIfWanted);
     connect(experiment_, &ExperimentPage::recorded, this,
             [](const QString& file) { RecentFiles::add(file); });
-    connect(experiment_, &ExperimentPage::summarized, job_, &JobStatus::show);
-    connect(job_, &JobStatus::cancelled, &experiment_->queue(), &SweepQueue::cancel);
-    connect(job_, &JobStatus::opened, this, [this] { showPage(QStringLiteral("experiment")); });
+    connect(experiment_, &ExperimentPage::summarized, this, &MainWindow::showJob);
+    QTimer::singleShot(0, experiment_, &ExperimentPage::takeUpStarted);
     // Queued, so that a popup that is closing is gone.
     connect(
         qApp, &QGuiApplication::focusWindowChanged, this, [this] { becomeActive(); }, Qt::QueuedConnection);
@@ -177,6 +177,23 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
 }
 
 MainWindow::~MainWindow() = default;
+
+// One status for each place that has had a sweep.
+void MainWindow::showJob(const JobSummary& summary)
+{
+    JobStatus*& job = jobs_[summary.host];
+    if (job == nullptr) {
+        job = new JobStatus;
+        statusBar()->addPermanentWidget(job);
+        SweepQueue& queue = experiment_->queues().of(summary.host);
+        connect(job, &JobStatus::cancelled, &queue, &SweepQueue::cancel);
+        connect(job, &JobStatus::opened, this, [this, host = summary.host] {
+            showPage(QStringLiteral("experiment"));
+            experiment_->setHost(host);
+        });
+    }
+    job->show(summary);
+}
 
 // Qt 6.4 forgets which window is active if a dialog closes while the list of its field's completions is open: Enter
 // in the name of a file does both. The keyboard then does not reach the page.
@@ -321,6 +338,20 @@ void MainWindow::openSpec(const QString& file)
 void MainWindow::chooseFiles()
 {
     open(filesToOpen(this, tr("Open"), openFilters()));
+}
+
+RemoteFileDialog& MainWindow::chooseOnHost()
+{
+    auto* dialog = new RemoteFileDialog(this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModal(true);
+    connect(dialog, &RemoteFileDialog::chosen, this, [this](const QString& host, const QString& path) {
+        if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))
+            showPage(QStringLiteral("overview"));
+        opener_->openOnHost(host, path);
+    });
+    dialog->show();
+    return *dialog;
 }
 
 void MainWindow::chooseFolder()
@@ -557,12 +588,16 @@ bool MainWindow::mayClose()
 {
     if (!mayEndProgram())
         return false;
+    // A sweep on a host goes on without the window, which follows it again when it starts; queued ones are discarded.
+    const bool isIdle = std::ranges::all_of(experiment_->queues().all(), [](const SweepQueue* queue) {
+        return queue->waiting().empty() &&
+               (queue->state() == SweepQueue::State::Idle || !queue->host().isEmpty());
+    });
     if (!experiment_->isRunning())
-        return experiment_->queue().state() == SweepQueue::State::Idle ||
-               QMessageBox::question(
-                   this, tr("Sweeps are queued"),
-                   tr("Close and discard the points that have not been run? Finished points "
-                      "stay in the file.")) == QMessageBox::Yes;
+        return isIdle || QMessageBox::question(
+                             this, tr("Sweeps are queued"),
+                             tr("Close and discard the points that have not been run? Finished points "
+                                "stay in the file.")) == QMessageBox::Yes;
     if (QMessageBox::question(this, tr("A sweep is running"),
                               closeAtEnd_
                                   ? tr("The sweep is stopping after its step. Stop it at once?")

@@ -19,10 +19,12 @@ class DropBox;
 class ExperimentPage;
 class FileOpener;
 class JobStatus;
+struct JobSummary;
 class LossBar;
 class Page;
 class PageRail;
 class RecordDialog;
+class RemoteFileDialog;
 class RunDock;
 class StartView;
 class ProcessBar;
@@ -54,6 +56,8 @@ public:
     void chooseFiles();
     /// Asks for a folder, and opens it as open() does.
     void chooseFolder();
+    /// Asks for a file on a host, fetches it and opens the copy.
+    RemoteFileDialog& chooseOnHost();
     /// Asks where to copy the recording of the first selected run.
     void saveAs();
     /// Closes the file of the first selected run.
@@ -97,6 +101,7 @@ private:
     void foldDock();
     void showDrag(const QString& words);
     void noteHeld();
+    void showJob(const JobSummary& summary);
     void savePreview(const OpenFile& file);
     const OpenFile* currentFile() const;
     void restoreLayout(const QString& page);
@@ -124,7 +129,7 @@ private:
     QLabel* cursor_;
     QLabel* selection_;
     std::map<const Page*, QString> selected_; // the last selection text of each page
-    JobStatus* job_;
+    std::map<QString, JobStatus*> jobs_;      ///< by place
     std::vector<Entry> pages_;
     std::size_t current_ = 0;
 };

@@ -17,6 +17,8 @@ QStringList RecordCommand::arguments() const
         if (!value.isEmpty())
             words << value;
     };
+    add(!host.isEmpty(), "--on", host);
+    add(!host.isEmpty() && !folder.isEmpty(), "--cwd", folder);
     add(begin == Begin::Steps, "--steps", beginAt);
     add(begin == Begin::Delay, "--delay", beginAt);
     add(begin == Begin::Range, "--from", beginAt);
@@ -41,11 +43,16 @@ QStringList RecordCommand::arguments() const
     return words;
 }
 
+QString RecordCommand::workingFolder() const
+{
+    return host.isEmpty() ? folder : QDir::currentPath();
+}
+
 QString RecordCommand::text(const QString& here) const
 {
     std::string line;
-    if (QDir(folder) != QDir(here))
-        line = "cd " + shellPath(folder.toStdString()) + " && ";
+    if (QDir(workingFolder()) != QDir(here))
+        line = "cd " + shellPath(workingFolder().toStdString()) + " && ";
     line += "tilescope";
     for (const QString& word : arguments())
         line += " " + shellWord(word.toStdString());
@@ -54,7 +61,7 @@ QString RecordCommand::text(const QString& here) const
 
 QString RecordCommand::path() const
 {
-    return QDir(folder).absoluteFilePath(file);
+    return QDir(workingFolder()).absoluteFilePath(file);
 }
 
 } // namespace tilescope::ui

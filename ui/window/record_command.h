@@ -10,8 +10,11 @@ struct RecordCommand {
     enum class Begin { AtOnce, Steps, Delay, Range };
 
     QString program; ///< a command line: `python train.py`
-    QString folder;  ///< working directory of the program
-    QString file;    ///< the recording; relative to the folder
+    QString host;    ///< where it runs; empty: this machine
+    QString
+        folder; ///< working directory of the program; on a host relative to the home folder, and may be empty
+    QString
+        file; ///< the recording; relative to the folder, or to the current one if the program runs on a host
     Begin begin = Begin::AtOnce;
     QString beginAt; ///< `10:12`, seconds, or the name of a range
     QString seconds; ///< the most that is recorded; empty: all
@@ -28,7 +31,9 @@ struct RecordCommand {
     /// The words after `tilescope`.
     /// \throws Error  the program is not a command line
     QStringList arguments() const;
-    /// The command for a shell, which begins with `cd` if the folder is another one than `here`.
+    /// The folder in which the command is run here.
+    QString workingFolder() const;
+    /// The command for a shell, which begins with `cd` if that folder is another one than `here`.
     /// \throws Error  as arguments()
     QString text(const QString& here) const;
     /// The recording with its folder.

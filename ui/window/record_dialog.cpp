@@ -4,6 +4,8 @@
 #include "core/base/paths.h"
 #include "core/base/shell_word.h"
 #include "core/exchange/import/recording/growing_recording.h"
+#include "ui/hosts/host_box.h"
+#include "ui/hosts/hosts_dialog.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
@@ -96,9 +98,10 @@ QString newFile()
 } // namespace
 
 RecordDialog::RecordDialog(QWidget* parent)
-    : QDialog(parent), command_(new QLineEdit), folder_(new QLineEdit), fileField_(new QLineEdit),
-      begin_(new ComboBox(tr("Begin"))), beginAt_(new QLineEdit), seconds_(new QLineEdit),
-      trace_(new ComboBox(tr("CUDA calls"))), graphs_(new ComboBox(tr("CUDA graphs"))),
+    : QDialog(parent), host_(new HostBox(tr("Run on"))), command_(new QLineEdit), folder_(new QLineEdit),
+      fileField_(new QLineEdit), begin_(new ComboBox(tr("Begin"))), beginAt_(new QLineEdit),
+      seconds_(new QLineEdit), trace_(new ComboBox(tr("CUDA calls"))),
+      graphs_(new ComboBox(tr("CUDA graphs"))),
       modules_(makeBox(tr("Modules"), QStringLiteral("--no-modules"),
                        tr("PyTorch's modules, optimizers and data loaders"), true)),
       memory_(makeBox(tr("Memory"), QStringLiteral("--no-memory"), tr("PyTorch's allocations"), true)),
@@ -186,12 +189,23 @@ QWidget* RecordDialog::makeFields()
 {
     auto* part = new QWidget;
     QGridLayout* grid = makeGrid(part);
-    QPushButton* program = makeChoose(tr("Choose the program"));
-    connect(program, &QPushButton::clicked, this, &RecordDialog::chooseProgram);
-    QPushButton* folder = makeChoose(tr("Choose the working folder"));
-    connect(folder, &QPushButton::clicked, this, &RecordDialog::chooseFolder);
-    addOptionRow(*grid, tr("Program"), QStringLiteral("--"), {command_, program});
-    addOptionRow(*grid, tr("Folder"), {}, {folder_, folder});
+    chooseProgram_ = makeChoose(tr("Choose the program"));
+    connect(chooseProgram_, &QPushButton::clicked, this, &RecordDialog::chooseProgram);
+    chooseFolder_ = makeChoose(tr("Choose the working folder"));
+    connect(chooseFolder_, &QPushButton::clicked, this, &RecordDialog::chooseFolder);
+    host_->setObjectName(QStringLiteral("recordOn"));
+    connect(host_, &HostBox::hostChosen, this, &RecordDialog::choosePlace);
+    connect(host_, &HostBox::hostsWanted, this, [this] {
+        auto* dialog = new HostsDialog([](const QString&) { return QString(); }, this);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        connect(dialog, &HostsDialog::listChanged, host_, &HostBox::reload);
+        connect(dialog, &HostsDialog::hostChosen, this, &RecordDialog::choosePlace);
+        dialog->setModal(true);
+        dialog->show();
+    });
+    addOptionRow(*grid, tr("Run on"), QStringLiteral("--on"), {host_});
+    addOptionRow(*grid, tr("Program"), QStringLiteral("--"), {command_, chooseProgram_});
+    addOptionRow(*grid, tr("Folder"), {}, {folder_, chooseFolder_});
     addOptionRow(*grid, tr("Recording"), QStringLiteral("-o"), {fileField_});
     beginAt_->setFixedWidth(sizes().of(160));
     addOptionRow(*grid, tr("Begin"), QStringLiteral("--steps, --delay, --from"), {begin_, beginAt_});
@@ -244,6 +258,7 @@ QWidget* RecordDialog::makeButtons()
 RecordCommand RecordDialog::asked() const
 {
     RecordCommand command;
+    command.host = host_->host();
     command.program = command_->text();
     command.folder = folder_->text();
     command.file = fileField_->text().trimmed();
@@ -267,7 +282,11 @@ void RecordDialog::follow()
 {
     const bool runs = isRunning();
     form_->setEnabled(!runs);
-    pause_->setVisible(runs);
+    const bool isHere = host_->host().isEmpty();
+    chooseProgram_->setEnabled(isHere); // they show files of this machine
+    chooseFolder_->setEnabled(isHere);
+    folder_->setPlaceholderText(isHere ? QString() : tr("a folder there (--cwd); empty: your home folder"));
+    pause_->setVisible(runs && isHere);
     pause_->setText(isPaused_ ? tr("Record again") : tr("Stop recording"));
     end_->setVisible(runs);
     record_->setVisible(!runs);
@@ -284,7 +303,7 @@ void RecordDialog::follow()
         text_->setText(command.text(QDir::currentPath()));
         if (command.file.isEmpty())
             missing = tr("Name the file of the recording.");
-        else if (!QFileInfo(command.folder).isDir())
+        else if (isHere && !QFileInfo(command.folder).isDir())
             missing = tr("There is no folder %1.").arg(command.folder);
         else if (begin != RecordCommand::Begin::AtOnce && command.beginAt.isEmpty())
             missing = tr("Say where the recording begins: %1.").arg(beginAt_->placeholderText());
@@ -295,6 +314,20 @@ void RecordDialog::follow()
     record_->setEnabled(missing.isEmpty());
     copy_->setEnabled(missing.isEmpty());
     state_->setText(missing);
+}
+
+// Each machine has folders of its own.
+void RecordDialog::choosePlace(const QString& host)
+{
+    const bool wasHere = folder_->placeholderText().isEmpty();
+    if (wasHere && !host.isEmpty()) {
+        localFolder_ = folder_->text();
+        folder_->clear();
+    } else if (!wasHere && host.isEmpty()) {
+        folder_->setText(localFolder_);
+    }
+    host_->setHost(host);
+    follow();
 }
 
 void RecordDialog::chooseProgram()
@@ -316,14 +349,15 @@ void RecordDialog::start()
     const RecordCommand command = asked();
     QSettings settings;
     settings.setValue(QLatin1String(kCommandKey), command.program);
-    settings.setValue(QLatin1String(kFolderKey), command.folder);
+    if (command.host.isEmpty())
+        settings.setValue(QLatin1String(kFolderKey), command.folder);
     file_ = command.path();
     isFound_ = isEnding_ = isPaused_ = false;
     output_->restart();
     output_->show();
     since_.start();
     timer_.start(kLookMs);
-    program_.start(cli(), command.arguments(), command.folder);
+    program_.start(cli(), command.arguments(), command.workingFolder());
     follow();
     tellTime();
 }
@@ -332,8 +366,8 @@ void RecordDialog::start()
 void RecordDialog::look()
 {
     tellTime();
-    if (isFound_)
-        return;
+    if (isFound_ || !host_->host().isEmpty())
+        return; // what is recorded on a host arrives when the program has ended
     looking_.start([file = file_.toStdString()](
                        const auto&) { return exchange::GrowingRecording::of(file).has_value(); },
                    [this](bool isThere) {

@@ -16,6 +16,7 @@ class QPushButton;
 namespace tilescope::ui {
 
 class ComboBox;
+class HostBox;
 class OutputView;
 
 /// Asks what to record, shows the command line of `tilescope record`, runs it and shows what the program writes. A
@@ -44,6 +45,7 @@ private:
     QWidget* makeButtons();
     RecordCommand asked() const;
     void follow();
+    void choosePlace(const QString& host);
     void chooseProgram();
     void chooseFolder();
     void start();
@@ -63,6 +65,8 @@ private:
     bool isPaused_ = false;
     QByteArray said_; ///< by control_
 
+    HostBox* host_;
+    QString localFolder_; ///< while a host is chosen
     QLineEdit* command_;
     QLineEdit* folder_;
     QLineEdit* fileField_;
@@ -82,6 +86,8 @@ private:
     QLabel* text_;
     QLabel* state_;
     OutputView* output_;
+    QPushButton* chooseProgram_ = nullptr;
+    QPushButton* chooseFolder_ = nullptr;
     QPushButton* copy_;
     QPushButton* pause_;
     QPushButton* end_;

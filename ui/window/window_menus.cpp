@@ -72,6 +72,8 @@ void WindowMenus::makeFile()
     add(file, tr("Open…"), QKeySequence::Open, [this] { window_.chooseFiles(); });
     add(file, tr("Open folder…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
         [this] { window_.chooseFolder(); });
+    add(file, tr("Open on host…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_O),
+        [this] { window_.chooseOnHost(); });
     add(file, tr("Record a program…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_R),
         [this] { window_.recordProgram(); });
     recent_ = file->addMenu(tr("Open recent"));
