@@ -211,7 +211,7 @@ TEST(RunListOfASweep, ShowsVaryingKeysWithoutWorkloadNameAndDerivedKeys)
     const RunList list(reader);
     std::vector<std::string> labels;
     for (std::size_t i = 0; i < list.size(); ++i)
-        labels.push_back(labelOf(list.varying(list[i].record)));
+        labels.push_back(config::labelOf(list.varying(list[i].record)));
     EXPECT_THAT(labels, ElementsAre("backend=naive seq_len=256", "backend=flash-torch seq_len=512",
                                     "size=tiny", "size=small"));
     EXPECT_TRUE(list.anyVarying());
