@@ -156,12 +156,15 @@ void exportStacks(const ExportRequest& request,
         exchange::exportedStacks(request.reader, request.run, request.options);
     output.write([&](std::ostream& out) { write(out, stacks); });
     output.commit();
-    const std::string what = stacks.onGpu
-                                 ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
-                                 : counted(stacks.tree.totalCount(), "op");
+    const exchange::ExportedWords words = exchange::wordsOf(stacks);
+    const bool isTime = stacks.weight == query::CallWeight::Time;
+    const std::string what =
+        !isTime        ? words.title
+        : stacks.onGpu ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
+                       : counted(stacks.tree.totalCount(), "op");
     const std::string time =
-        exchange::withUnit(static_cast<double>(stacks.tree.totalAmount()), exchange::Unit::Nanoseconds);
-    request.notes << exported(request) << what << " of " << time << " -> " << escapeForTerminal(request.shown)
+        exchange::withUnit(static_cast<double>(stacks.tree.totalAmount()), words.shown);
+    request.notes << exported(request) << what << (isTime ? " of " : ": ") << time << " -> " << escapeForTerminal(request.shown)
                   << '\n';
 }
 
@@ -191,6 +194,7 @@ struct ExportFormat {
     const char* help;
     bool isFile = true;   ///< one file, which may be standard output
     bool isBinary = true; ///< of no use on a terminal
+    bool isOfStacks = false;
 };
 
 constexpr std::array kExportFormats{
@@ -205,9 +209,9 @@ constexpr std::array kExportFormats{
     ExportFormat{
         "--folded", exportFolded,
         "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs",
-        true, false},
-    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false},
-    ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof"},
+        true, false, true},
+    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false, true},
+    ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof", true, true, true},
     ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };
 
@@ -254,6 +258,7 @@ int exportCommand(int argc, char** argv)
     std::string file;
     std::string run;
     std::string at = "end";
+    std::string weight = "time";
     bool withIdentity = false;
     bool force = false;
     std::array<std::string, kExportFormats.size()> outputs;
@@ -270,6 +275,8 @@ int exportCommand(int argc, char** argv)
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
+    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes", "idle"},
+                     "with --folded, --speedscope and --pprof: what stacks add up, as in show tree");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
     arguments.flag("--force", force, "replace a file of another kind");
     if (!arguments.parse(argc, argv))
@@ -290,6 +297,10 @@ int exportCommand(int argc, char** argv)
     const auto chosen = static_cast<std::size_t>(std::ranges::find_if(outputs, isGiven) - outputs.begin());
     const ExportFormat& format = kExportFormats.at(chosen);
     const std::string& output = outputs.at(chosen);
+    if (weight != "time" && !format.isOfStacks)
+        throw Error{.what = std::string(format.option) + " does not support --weight",
+                    .where = "tilescope export",
+                    .remedy = "--folded, --speedscope and --pprof do"};
     const bool isStandard = output == "-";
     const ExportRequest request{.reader = reader,
                                 .recording = address.recording,
@@ -299,7 +310,9 @@ int exportCommand(int argc, char** argv)
                                 .shown = output,
                                 .notes = isStandard && !isQuiet() ? std::cerr : notes(),
                                 .at = at,
-                                .options = {.withIdentity = withIdentity, .inputs = address.inputs()}};
+                                .options = {.withIdentity = withIdentity,
+                                            .weight = query::callWeightOf(weight),
+                                            .inputs = address.inputs()}};
     if (isStandard)
         exportToStandardOutput(format, request);
     else {

@@ -53,8 +53,7 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.option(
         "--host-samples", hostSamples,
         "RATE: note which line of Python runs at each launch, and that many times a second in between, for "
-        "`tilescope "
-        "show FILE waiting`: 10 to 10000 (500 is usual), lowered where the cores are full; default: off");
+        "`tilescope show FILE waiting`: 10 to 10000, lowered where the cores are full; off: never; default: 500");
 }
 
 void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, const fs::path& folder) const

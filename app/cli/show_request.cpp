@@ -61,15 +61,6 @@ std::vector<Arguments::Topic> topics()
     return all;
 }
 
-query::CallWeight weightOf(std::string_view word)
-{
-    for (const auto weight : {query::CallWeight::Host, query::CallWeight::Allocated, query::CallWeight::Flops,
-                              query::CallWeight::Moved})
-        if (word == wordOf(weight))
-            return weight;
-    return query::CallWeight::Time;
-}
-
 /// The change that `show what-if` applies.
 void readChange(ShowRequest& request, const std::vector<std::string>& scales,
                 const std::vector<std::string>& free)
@@ -208,9 +199,9 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
                      "memory: blocks allocated at the peak, or that many ns after the run's first event; "
                      "ever: all allocations of the traced steps, largest first");
     arguments.choice(
-        "--weight W", weight, {"time", "host", "allocated", "flops", "bytes"},
+        "--weight W", weight, {"time", "host", "allocated", "flops", "bytes", "idle"},
         "tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, "
-        "or bytes (that ops read and write)");
+        "bytes (that ops read and write), or idle (of the GPU, by the stacks of the host)");
     arguments.option("--from NS", from,
                      "only what happens in this time span, in ns after the run's first event; what is only "
                      "partly in it counts with that part. For " +
@@ -257,7 +248,7 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
     request.question = ifGiven(question);
     if (!run.empty())
         request.query.run = runNumber(run, "--run");
-    request.tree.weight = weightOf(weight);
+    request.tree.weight = query::callWeightOf(weight);
     request.tree.span = spanOf(from, to);
     query::PartyQuery& parties = request.query.parties;
     if (!rank.empty())
@@ -300,6 +291,10 @@ const ShowSection& checkedSection(ShowRequest& request)
                               std::to_string(*request.step)};
     requireTaken(section, Takes::Step, request.step.has_value(), "--step");
     requireTaken(section, Takes::Span, tree.span.has_value(), "--from or --to");
+    if (request.tree.span && request.step && section.name == "waiting")
+        throw Error{.what = "--step excludes --from and --to",
+                    .where = "show waiting",
+                    .remedy = "give one of them"};
     requireTaken(section, Takes::Tree,
                  tree.weight != query::CallWeight::Time || request.invert || !tree.filters.empty(),
                  "--weight, --invert or --filter");

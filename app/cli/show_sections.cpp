@@ -196,19 +196,20 @@ std::span<const ShowSection> showSections()
              }},
         {.name = "waiting",
          .help = "which line of Python a GPU without work waits for: the time between two launches is "
-                 "exact, and samples of the stacks share it out; with --group function, place (between "
-                 "which launches), cause or thread",
+                 "exact, and samples of the stacks share it out; with --group innermost (lines also of libraries), "
+                 "function, place (between which launches), cause or thread",
          .examples = {"", "--group cause --step 1"},
-         .takes = Takes::Process | Takes::Step | Takes::AllSteps,
-         .groups = {"line", "function", "place", "cause", "thread"},
+         .takes = Takes::Process | Takes::Step | Takes::Span | Takes::AllSteps,
+         .groups = {"line", "innermost", "function", "place", "cause", "thread"},
          .table =
              [](const store::RunReader& reader, const ShowRequest& request) {
-                 return tableOf(shared(
-                     query::waiting(reader, {.run = request.query.run,
-                                             .parties = request.query.parties,
-                                             .step = request.step,
-                                             .group = request.group ? query::waitingGroupOf(*request.group)
-                                                                    : query::WaitingGroup::Line})));
+                 return tableOf(shared(query::waiting(reader,
+                                                      {.run = request.query.run,
+                                                       .parties = request.query.parties,
+                                                       .step = request.step,
+                                                       .span = request.tree.span},
+                                                      request.group ? query::waitingGroupOf(*request.group)
+                                                                    : query::WaitingGroup::Line)));
              }},
         {.name = "inside",
          .help = "what the warps of kernels wait for, by samples of tilescope record --inside: kernels, and "

@@ -5,6 +5,7 @@
 #include "app/record/python_stacks.h"
 #include "app/record/stack_teller.h"
 #include "app/record/stack_walk.h"
+#include "app/record/thread_waits.h"
 #include "core/base/units.h"
 #include "core/model/host_samples.h"
 #include "core/trace/host/host_log.h"
@@ -16,6 +17,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 namespace tilescope::record {
 
@@ -28,6 +30,7 @@ constexpr std::uint64_t kRateEvery = 256; // wake-ups
 constexpr double kMostLate = 0.02;
 constexpr double kFewLate = 0.005;
 constexpr double kLeastRate = 0.2; // of that which was asked for
+constexpr double kMostOnOneCore = 100;
 
 std::int64_t nanoseconds(const timespec& time)
 {
@@ -59,6 +62,10 @@ public:
     {
         CPU_ZERO(&allowed_);
         sched_getaffinity(0, sizeof(allowed_), &allowed_);
+        // On the program's own core, nothing but fewer wake-ups costs it less.
+        if (CPU_COUNT(&allowed_) == 1)
+            owner_.most_ = std::min(owner_.rate_, kMostOnOneCore);
+        owner_.lowered_.store(owner_.most_, std::memory_order_relaxed);
     }
 
     void run()
@@ -86,9 +93,11 @@ private:
     struct Known {
         std::uint32_t thread = 0;
         StackTeller teller;
+        ThreadWaits waits;
         std::array<RawFrame, StackTeller::kDeepest> last{};
         std::size_t depth = 0;
         std::int64_t cpuTime = 0;
+        std::int64_t withoutCore = -1; ///< ThreadWaits; -1: unknown
         std::int64_t readAt = 0;
     };
 
@@ -124,9 +133,9 @@ private:
         latest_ = lateOfLatest_ = 0;
         const double rate = owner_.lowered_.load(std::memory_order_relaxed);
         if (share > kMostLate)
-            owner_.lowered_.store(std::max(rate / 1.5, kLeastRate * owner_.rate_), std::memory_order_relaxed);
+            owner_.lowered_.store(std::max(rate / 1.5, kLeastRate * owner_.most_), std::memory_order_relaxed);
         else if (share < kFewLate)
-            owner_.lowered_.store(std::min(rate * 1.5, owner_.rate_), std::memory_order_relaxed);
+            owner_.lowered_.store(std::min(rate * 1.5, owner_.most_), std::memory_order_relaxed);
     }
 
     /// Keeps off the core of the first thread that launches: the kernel would wake this one there, which costs that one
@@ -153,19 +162,24 @@ private:
             known.thread = number;
             known.depth = 0;
             known.cpuTime = known.readAt = 0;
+            known.withoutCore = -1;
             known.teller.forget();
+            if (owner_.opensFiles_)
+                known.waits.open(number);
         }
         std::int64_t cpuTime = 0;
         if (!cpuTimeOf(number, cpuTime)) { // it has ended
             thread.state.store(0, std::memory_order_relaxed);
             thread.thread.store(0, std::memory_order_release);
+            known.waits.close();
+            known.thread = 0;
             return;
         }
         const trace::ThreadLog* log = thread.log.load(std::memory_order_relaxed);
         const std::int64_t at = now();
         const bool isInCall = log && log->isInCall();
         const std::uint32_t deaths = CodeDeaths::count();
-        const bool ran = known.readAt == 0 || 2 * (cpuTime - known.cpuTime) >= at - known.readAt;
+        const std::uint32_t does = isInCall ? std::uint32_t{SampleState::kInCall} : activity(known, state, at, cpuTime);
         known.cpuTime = cpuTime;
         known.readAt = at;
         const std::size_t depth = walk(known, state);
@@ -178,12 +192,38 @@ private:
             return;
         trace::HostRecord record;
         record.kind = trace::HostRecord::Kind::Sample;
-        record.detail =
-            static_cast<std::uint8_t>((isInCall ? SampleState::kInCall : 0U) |
-                                      (ran ? SampleState::kRan : 0U) | (isLate ? SampleState::kLate : 0U));
+        record.detail = static_cast<std::uint8_t>(does | (isLate ? SampleState::kLate : 0U));
         record.sample = {.time = at, .thread = number};
         if (push(record))
             count(owner_.taken_);
+    }
+
+    /// What the thread did since the sample before, and does now: bits of SampleState.
+    std::uint32_t activity(Known& known, std::uintptr_t state, std::int64_t at, std::int64_t cpuTime)
+    {
+        const std::int64_t elapsed = at - known.readAt;
+        const std::int64_t before = std::exchange(known.withoutCore, known.waits.withoutCore().value_or(-1));
+        const bool ran = known.readAt == 0 || 2 * (cpuTime - known.cpuTime) >= elapsed;
+        const InterpreterState& interpreter = PythonStacks::interpreter;
+        std::uintptr_t holder = 0;
+        int locked = 0;
+        int collecting = 0;
+        const bool isKnown =
+            interpreter.lock != 0 &&
+            memory_.read(&holder, interpreter.lock + PythonLayout::kLockHolder, sizeof(holder)) &&
+            memory_.read(&locked, interpreter.lock + PythonLayout::kLocked, sizeof(locked)) &&
+            memory_.read(&collecting, interpreter.collecting, sizeof(collecting));
+        if (isKnown && locked != 0 && holder == state && collecting != 0)
+            return SampleState::kCollects | (ran ? SampleState::kRan : 0U);
+        if (ran)
+            return SampleState::kRan;
+        if (before >= 0 && known.withoutCore >= 0 && 2 * (known.withoutCore - before) >= elapsed)
+            return SampleState::kCoreless;
+        if (isKnown && locked != 0 && holder != state)
+            if (const std::uintptr_t word = known.waits.awaitedWord();
+                word >= interpreter.lock && word < interpreter.lock + PythonLayout::kLockBytes)
+                return SampleState::kLock;
+        return 0;
     }
 
     /// Reads frames at known addresses in one call.
@@ -314,7 +354,10 @@ private:
     std::size_t named_ = 0;
 };
 
-HostSampler::HostSampler(double rate) : rate_(rate), ring_(kRing), lowered_(rate) {}
+HostSampler::HostSampler(double rate, bool opensFiles)
+    : rate_(rate), opensFiles_(opensFiles), ring_(kRing), lowered_(rate)
+{
+}
 
 void HostSampler::startIfNeeded()
 {

@@ -18,8 +18,10 @@ namespace tilescope::record {
 /// The thread that writes the file owns it, starts it and drains it.
 class HostSampler {
 public:
-    /// \param rate  samples a second of each thread
-    explicit HostSampler(double rate);
+    /// \param rate        samples a second of each thread
+    /// \param opensFiles  the thread that starts it has descriptors of its own (separateDescriptors()): also tells what
+    ///                    threads wait for
+    HostSampler(double rate, bool opensFiles);
     ~HostSampler() { stop(); }
     HostSampler(const HostSampler&) = delete;
     HostSampler& operator=(const HostSampler&) = delete;
@@ -48,6 +50,8 @@ public:
 private:
     class Loop;
     const double rate_;
+    const bool opensFiles_;
+    double most_ = rate_; ///< of the thread that samples: the rate that it rises to where wake-ups are in time
     trace::Ring<trace::HostRecord> ring_;
     std::atomic<bool> ends_{false};
     std::atomic<std::uint64_t> taken_{0};

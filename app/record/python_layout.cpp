@@ -21,6 +21,9 @@ std::optional<PythonLayout> describedBy(const void* runtime, int minor)
     const auto number = [&numbers](int at) {
         return static_cast<int>(numbers[static_cast<std::size_t>(at)]);
     };
+    constexpr int kCollector = 10;   // the state of the garbage collection in the interpreter
+    constexpr int kCollecting = 200; // in it
+    constexpr int kLock = 14;
     const int thread = minor == 13 ? 19 : 22;
     const int frame = thread + 9 + (minor == 15 ? 8 : 0);
     const int code = frame + (minor == 13 ? 6 : 8);
@@ -36,7 +39,9 @@ std::optional<PythonLayout> describedBy(const void* runtime, int minor)
                         .name = number(code + 2),
                         .lines = number(code + 4),
                         .bytecode = number(code + 9),
-                        .textData = 40};
+                        .textData = 40,
+                        .collecting = minor == 13 ? number(kCollector) + kCollecting : -1,
+                        .lockOfInterpreter = minor == 13 ? number(kLock) : -1};
 }
 
 bool isPlausible(const PythonLayout& layout)
@@ -112,10 +117,10 @@ std::int64_t lineOfLocations(std::int64_t line, const unsigned char* table, std:
 std::optional<PythonLayout> PythonLayout::of(int minor)
 {
     // No version up to 3.12 gets another layout any more.
-    static constexpr PythonLayout kKnown[] = {{9, 24, -1, 112, 24, 32, 104, -1, 40, 104, 112, 120, 0, 48},
-                                              {10, 24, -1, 112, 24, 32, 96, -1, 40, 104, 112, 120, 0, 48},
-                                              {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48},
-                                              {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40}};
+    static constexpr PythonLayout kKnown[] = {{9, 24, -1, 112, 24, 32, 104, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
+                                              {10, 24, -1, 112, 24, 32, 96, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
+                                              {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48, 848, -1, 360},
+                                              {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40, 312, 384, -1}};
     constexpr int kFirst = 9;
     constexpr int kLast = 12;
     if (minor < kFirst)

@@ -31,12 +31,21 @@ struct PythonLayout {
 
     int textData = 0; ///< PyASCIIObject: the characters
 
+    // PyInterpreterState, which a PyThreadState names at kInterpreter. -1: unknown
+    int collecting = -1;       ///< whether the garbage collection runs, an int
+    int lockOfInterpreter = -1; ///< pointer to the interpreter's lock, from 3.12 on
+    int lockOfRuntime = -1;     ///< up to 3.11: the lock itself, in _PyRuntime
+
     /// The layout of the Python in this process.
     /// \param minor  of Python 3
     /// \return       none if it is unknown, or if this Python has no interpreter's lock
     static std::optional<PythonLayout> of(int minor);
 
     // The same in all versions.
+    static constexpr int kInterpreter = 16; ///< PyThreadState
+    static constexpr int kLockHolder = 8;   ///< of the lock: the PyThreadState that has it, or had it last
+    static constexpr int kLocked = 16;      ///< an int
+    static constexpr int kLockBytes = 208;  ///< with the condition by which it is awaited
     static constexpr int kType = 8;       ///< of an object
     static constexpr int kLength = 16;    ///< of text and bytes
     static constexpr int kHash = 24;      ///< of text

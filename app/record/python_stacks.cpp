@@ -8,6 +8,7 @@
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 namespace tilescope::record {
 
 constinit PythonLayout PythonStacks::layout;
+constinit InterpreterState PythonStacks::interpreter;
 constinit std::atomic<bool> PythonStacks::on{false};
 constinit std::array<SampledThread, kMostSampledThreads> PythonStacks::threads{};
 
@@ -254,6 +256,33 @@ std::vector<KnownFrame> toldByPython()
     return frames;
 }
 
+/// Where the interpreter of a thread says what it does, if it says what is true now: the thread has the lock, and no garbage
+/// collection runs.
+InterpreterState stateOf(const GuardedMemory& memory, const PythonLayout& layout, std::uintptr_t thread)
+{
+    InterpreterState found;
+    std::uintptr_t interpreter = 0;
+    if (layout.collecting < 0 ||
+        !memory.read(&interpreter, thread + PythonLayout::kInterpreter, sizeof(interpreter)))
+        return {};
+    if (layout.lockOfInterpreter >= 0) {
+        if (!memory.read(&found.lock, interpreter + static_cast<std::uintptr_t>(layout.lockOfInterpreter),
+                         sizeof(found.lock)))
+            return {};
+    } else if (const void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime")) {
+        found.lock = reinterpret_cast<std::uintptr_t>(runtime) + static_cast<std::uintptr_t>(layout.lockOfRuntime);
+    }
+    found.collecting = interpreter + static_cast<std::uintptr_t>(layout.collecting);
+    std::uintptr_t holder = 0;
+    int locked = 0;
+    int collecting = 1;
+    const bool isTrue = memory.read(&holder, found.lock + PythonLayout::kLockHolder, sizeof(holder)) &&
+                        memory.read(&locked, found.lock + PythonLayout::kLocked, sizeof(locked)) &&
+                        memory.read(&collecting, found.collecting, sizeof(collecting)) && holder == thread &&
+                        locked == 1 && collecting == 0;
+    return isTrue ? found : InterpreterState{};
+}
+
 } // namespace
 
 std::string PythonStacks::check(int minor)
@@ -291,7 +320,10 @@ std::string PythonStacks::check(int minor)
             return differs;
         ++depth;
     }
-    return depth == known.size() && depth > 0 ? std::string() : differs;
+    if (depth != known.size() || depth == 0)
+        return differs;
+    interpreter = stateOf(memory, layout, state);
+    return {};
 }
 
 void PythonStacks::start() noexcept

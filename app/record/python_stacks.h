@@ -26,6 +26,12 @@ struct SampledThread {
 };
 inline constexpr std::size_t kMostSampledThreads = 64;
 
+/// Where the interpreter says what it does; 0: unknown.
+struct InterpreterState {
+    std::uintptr_t lock = 0;       ///< PythonLayout::kLockBytes from here on
+    std::uintptr_t collecting = 0; ///< an int
+};
+
 /// What PythonStacks and HostSampler know of this process' Python. Never destroyed.
 struct PythonStacks {
     /// Compares the stack of the calling thread, as the memory has it, with what Python says of it.
@@ -43,6 +49,7 @@ struct PythonStacks {
     static void forgetThreads() noexcept;
 
     static PythonLayout layout; ///< of check()
+    static InterpreterState interpreter;
     static std::atomic<bool> on;
     static std::array<SampledThread, kMostSampledThreads> threads;
 };

@@ -43,7 +43,7 @@ constexpr std::size_t kActivityBufferBytes = 1 << 20;
 constexpr std::size_t kMostPending = 1 << 16;
 constexpr std::int64_t kPcSamplesEvery = 5'000'000'000; // ns; they are added up in between
 
-constexpr std::array<std::string_view, 3> kLastingFacts{"torch", "memory", "ops"};
+constexpr std::array<std::string_view, 5> kLastingFacts{"torch", "memory", "ops", "folder", "packages"};
 
 thread_local bool isWriter = false;
 
@@ -481,7 +481,7 @@ bool Recording::openFile()
         return false;
     }
     if (settings_.hostSamples > 0)
-        sampler_ = std::make_unique<HostSampler>(settings_.hostSamples);
+        sampler_ = std::make_unique<HostSampler>(settings_.hostSamples, hasDescriptors_);
     if (settings_.samplesKernels) {
         facts.emplace_back("inside_kernels", settings_.sampledKernels);
         if (!settings_.keepsKernelCode)

@@ -23,6 +23,8 @@ inline CallAmounts amountsOf(const query::CallTreeTable& tree)
         return {"FLOPs", "flops", Unit::Flops};
     case query::CallWeight::Moved:
         return {"bytes moved", "bytes", Unit::Bytes};
+    case query::CallWeight::Idle:
+        return {"idle time of the GPU", "ns", Unit::Nanoseconds};
     default:
         return {tree.onGpu ? "GPU time" : "self time of ops", "ns", Unit::Nanoseconds};
     }

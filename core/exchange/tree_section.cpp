@@ -21,6 +21,8 @@ std::string callText(const auto& row)
 
 std::string partText(const query::CallTreeTable& tree)
 {
+    if (tree.weight == CallWeight::Idle && tree.steps > 0)
+        return counted(tree.steps, "step");
     if (!tree.span)
         return tree.whole ? "whole recording" : "traced steps";
     return spanText(*tree.span);
@@ -37,6 +39,8 @@ std::string whyEmpty(const query::CallTreeTable& tree)
     case CallWeight::Moved:
         return "No op with recorded shapes and a rule is selected: run with --shapes true, or record with "
                "--ops.";
+    case CallWeight::Idle:
+        return tree.whyEmpty;
     default:
         return tree.events == 0 ? whyNoActivities(tree.run, "kernels or ops")
                                 : none +

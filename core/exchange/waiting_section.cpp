@@ -3,8 +3,13 @@
 #include "core/base/plural.h"
 #include "core/exchange/section_parts.h"
 #include "core/exchange/sections.h"
+#include "core/exchange/waiting_columns.h"
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -16,41 +21,9 @@ using query::WaitingRow;
 
 constexpr double kMuchLate = 0.02;
 
-std::string lineText(const std::optional<CodeLine>& line)
-{
-    if (!line)
-        return {};
-    return line->line > 0 ? line->file + ":" + std::to_string(line->line) : line->file;
-}
-
 std::string percent(double share)
 {
     return quantity::threeDigits(100 * share) + " %";
-}
-
-/// The GPU was idle for 64.5 of 75.0 ms a step, 86.0 %.
-std::string idleSentence(const query::WaitingTable& waiting)
-{
-    const auto per = [&](Nanoseconds time) {
-        return quantity::withUnit(static_cast<double>(time.count()) /
-                                      static_cast<double>(std::max<std::int64_t>(waiting.steps, 1)),
-                                  quantity::Unit::Nanoseconds);
-    };
-    const Nanoseconds whole = waiting.idle + waiting.busy;
-    return "The GPU was idle for " + per(waiting.idle) + " of " + per(whole) +
-           (waiting.steps > 0 ? " a step, " : ", ") +
-           percent(static_cast<double>(waiting.idle.count()) / static_cast<double>(whole.count())) + ".";
-}
-
-std::string whyNothingWaits(const query::WaitingTable& waiting)
-{
-    const std::string run = "Run " + std::to_string(waiting.run.run.value);
-    if (!waiting.hasStacks)
-        return run + " holds no stacks of Python at launches" +
-               (waiting.recorded.empty()
-                    ? ": `tilescope record --host-samples 500` keeps them of Python programs that use a GPU."
-                    : ": " + waiting.recorded + ".");
-    return waiting.hasStep ? "The GPU was never idle." : run + " has no such step.";
 }
 
 std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
@@ -64,7 +37,7 @@ std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
                         "the GPU had no work.");
     else
         notes.push_back("The times add up to the idle time, by " + counted(waiting.samples, "sample") +
-                        "; 95 % intervals are of sampling alone. Without an interval a time is exact.");
+                        "; 95 % intervals are of sampling and late samples. Without an interval a time is exact.");
     if (waiting.lateShare > kMuchLate)
         notes.push_back(
             "The cores were full: " + percent(waiting.lateShare) +
@@ -74,12 +47,81 @@ std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
 
 } // namespace
 
+std::string lineText(const std::optional<CodeLine>& line)
+{
+    if (!line)
+        return {};
+    return line->line > 0 ? line->file + ":" + std::to_string(line->line) : line->file;
+}
+
+std::string idleSentence(const query::WaitingTable& waiting)
+{
+    const auto per = [&](Nanoseconds time) {
+        return quantity::withUnit(waiting.perStep(time), quantity::Unit::Nanoseconds);
+    };
+    const Nanoseconds whole = waiting.idle + waiting.busy;
+    return "The GPU was idle for " + per(waiting.idle) + " of " + per(whole) +
+           (waiting.steps > 0 ? " a step, " : ", ") +
+           percent(static_cast<double>(waiting.idle.count()) / static_cast<double>(whole.count())) + ".";
+}
+
+std::string causesSentence(const query::WaitingTable& waiting)
+{
+    constexpr std::size_t kMost = 3;
+    constexpr double kLeast = 0.05; // of the idle time
+    std::string text;
+    std::map<std::string, Nanoseconds> causes; // of all processes
+    for (const WaitingRow& row : waiting.rows)
+        causes[row.cause] += row.idle;
+    std::vector<std::pair<Nanoseconds, std::string>> order;
+    for (const auto& [cause, time] : causes)
+        order.emplace_back(time, cause);
+    std::ranges::sort(order, std::greater{});
+    for (std::size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+        const auto& [time, cause] = order[i];
+        if (i > 0 && static_cast<double>(time.count()) < kLeast * static_cast<double>(waiting.idle.count()))
+            break;
+        const std::string words = quantity::withUnit(waiting.perStep(time), quantity::Unit::Nanoseconds);
+        std::string name = titleOfCause(cause);
+        if (i > 0 && name != "Python" && !name.starts_with("CUDA"))
+            name.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
+        text += i == 0 ? name + " takes " + words + " of it" : ", " + name + " " + words;
+    }
+    return text + ".";
+}
+
+std::string titleOfCause(std::string_view cause)
+{
+    std::string title(cause);
+    std::ranges::replace(title, '-', ' ');
+    if (title == "gil")
+        return "Waiting for the GIL";
+    if (title == "cuda calls")
+        return "CUDA calls";
+    if (title == "off core")
+        return "Waiting off the core";
+    if (!title.empty())
+        title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+    return title;
+}
+
 Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
 {
     const auto column = columnsOf(waiting);
-    const bool isOfCode = waiting->group == WaitingGroup::Line || waiting->group == WaitingGroup::Function;
+    const WaitingColumns of(*waiting);
+    const bool withLines =
+        waiting->group == WaitingGroup::Line || waiting->group == WaitingGroup::Innermost;
+    const bool isOfCode = withLines || waiting->group == WaitingGroup::Function;
     const bool isOfPlaces = waiting->group == WaitingGroup::Place;
     const bool isExact = isOfPlaces || waiting->group == WaitingGroup::Thread;
+    const auto only = [&](const WaitingColumns::Of& one, Audience audience) {
+        Column made = column(one);
+        made.audience = audience;
+        return made;
+    };
+    const auto peopleIf = [&](const WaitingColumns::Of& one, bool shown) {
+        return only(one, shown ? Audience::Everyone : Audience::Programs);
+    };
     const auto codeColumn = [&](std::string key, std::optional<CodeLine> WaitingRow::*line, auto get) {
         return column.programs(std::move(key), [line, get](const WaitingRow& row) {
             return row.*line ? get(*(row.*line)) : Cell();
@@ -88,59 +130,50 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
     const auto file = [](const CodeLine& line) { return cellOrNull(line.file); };
     const auto number = [](const CodeLine& line) { return line.line > 0 ? Cell(line.line) : Cell(); };
     const auto function = [](const CodeLine& line) { return cellOrNull(line.function); };
-    const auto onlyFor = [](bool everyone) { return everyone ? Audience::Everyone : Audience::Programs; };
     const bool hasRanks =
         std::ranges::any_of(waiting->rows, [](const WaitingRow& row) { return row.rank.has_value(); });
-    Table table{.heading = describeRun(waiting->run) + "; by " + std::string(wordOf(waiting->group)),
+    Table table{.heading = describeRun(waiting->run) + "; by " + std::string(wordOf(waiting->group)) +
+                           (waiting->span ? ", " + spanText(*waiting->span) : ""),
                 .rows = waiting->rows.size()};
     table.columns = {
         column.programs("run", [run = waiting->run.run](const WaitingRow&) { return run.value; }),
-        column("rank", "rank", &WaitingRow::rank, {.keep = 2, .audience = onlyFor(hasRanks)}),
-        column("cause", "cause", [](const WaitingRow& row) { return cellOrNull(row.cause); },
-               {.keep = 2, .audience = onlyFor(!isExact || waiting->rows.empty())}),
+        column("rank", "rank", &WaitingRow::rank,
+               {.keep = 2, .audience = hasRanks ? Audience::Everyone : Audience::Programs}),
+        peopleIf(of.cause, !isExact || waiting->rows.empty()),
         codeColumn("file", &WaitingRow::line, file),
         codeColumn("line", &WaitingRow::line, number),
         codeColumn("function", &WaitingRow::line, function),
         codeColumn("next_file", &WaitingRow::next, file),
         codeColumn("next_line", &WaitingRow::next, number),
         codeColumn("next_function", &WaitingRow::next, function)};
-    const auto people = [&](std::string title, auto get) {
-        table.columns.push_back(column.people(std::move(title), get, {.keep = 2, .elidable = true}));
-    };
-    if (isOfCode || isOfPlaces)
-        people(isOfPlaces                             ? "from"
-               : waiting->group == WaitingGroup::Line ? "line"
-                                                      : "file",
-               [](const WaitingRow& row) { return cellOrNull(lineText(row.line)); });
+    if (isOfCode || isOfPlaces) {
+        table.columns.push_back(only(of.line, Audience::People));
+        if (!withLines)
+            table.columns.back().title = isOfPlaces ? "from" : "file";
+    }
     if (isOfPlaces)
-        people("to", [](const WaitingRow& row) { return cellOrNull(lineText(row.next)); });
-    if (isOfCode || isOfPlaces)
-        people("function",
-               [](const WaitingRow& row) { return row.line ? cellOrNull(row.line->function) : Cell(); });
+        table.columns.push_back(
+            column.people("to", [](const WaitingRow& row) { return cellOrNull(lineText(row.next)); },
+                          {.keep = 2, .elidable = true}));
+    if (isOfCode || isOfPlaces) {
+        table.columns.push_back(only(of.function, Audience::People));
+        table.columns.back().elidable = true;
+    }
+    table.columns.push_back(peopleIf(of.thread, isExact));
+    table.columns.push_back(only(of.idle, Audience::People));
     for (Column& each : std::vector<Column>{
-             column("thread", "thread", [](const WaitingRow& row) { return cellOrNull(row.thread); },
-                    {.audience = onlyFor(isExact)}),
-             column("idle_ns", "idle", &WaitingRow::idle, {.keep = 2}),
-             column("idle_percent", "of the idle time", [](const WaitingRow& row) { return 100 * row.share; },
-                    {.unit = Unit::Percent, .keep = 2, .shortTitle = "share"}),
+             column.programs("steps", [steps = waiting->steps](const WaitingRow&) { return steps; }),
+             column.programs("idle_ns", &WaitingRow::idle), column(of.share),
              column.programs("interval_ns", [](const WaitingRow& row) {
                  return row.interval ? Cell(*row.interval) : Cell();
              })})
         table.columns.push_back(std::move(each));
     if (!isExact)
-        table.columns.push_back(column.people("95 %", [](const WaitingRow& row) -> Cell {
-            if (!row.interval || row.idle.count() <= 0)
-                return {};
-            const double one = row.share / static_cast<double>(row.idle.count());
-            return percent(row.interval->low * one) + " to " + percent(row.interval->high * one);
-        }));
-    for (Column& each : std::vector<Column>{
-             column("samples", "samples", &WaitingRow::samples, {.audience = onlyFor(!isExact)}),
-             column("count", "times", &WaitingRow::count, {.audience = onlyFor(isExact)}),
-             column("median_ns", "median", &WaitingRow::median, {.audience = onlyFor(isExact)}),
-             column("longest_ns", "longest", &WaitingRow::longest, {.audience = onlyFor(isExact)})})
-        table.columns.push_back(std::move(each));
-    table.whyEmpty = whyNothingWaits(*waiting);
+        table.columns.push_back(only(of.interval, Audience::People));
+    table.columns.push_back(peopleIf(of.samples, !isExact));
+    for (const WaitingColumns::Of* exact : {&of.count, &of.median, &of.longest})
+        table.columns.push_back(peopleIf(*exact, isExact));
+    table.whyEmpty = waiting->whyEmpty;
     if (table.rows > 0)
         table.notes = waitingNotes(*waiting);
     return table;

@@ -5,6 +5,7 @@
 #include "core/query/runs/run_list.h"
 #include "core/query/tables/step_tables.h"
 #include "core/query/timeline/timeline_reader.h"
+#include "core/store/host_sample_reader.h"
 #include "core/store/run_reader.h"
 
 #include <algorithm>
@@ -136,11 +137,16 @@ std::shared_ptr<const Timeline> FileSession::timeline(RunId run, const Cancelled
     return read ? std::make_shared<const Timeline>(std::move(*read)) : nullptr;
 }
 
+bool FileSession::hasStacks(RunId run) const
+{
+    return state_->reader.counts(run).frames > 0 || store::hasHostSamples(state_->reader.file(), run);
+}
+
 std::shared_ptr<const Timeline> FileSession::withFrames(RunId run,
                                                         const std::shared_ptr<const Timeline>& timeline,
                                                         const Cancelled& cancelled) const
 {
-    if (state_->reader.counts(run).frames == 0)
+    if (!hasStacks(run))
         return timeline;
     std::optional<Timeline> whole = query::withFrames(state_->reader, run, *timeline, cancelled);
     return whole ? std::make_shared<const Timeline>(std::move(*whole)) : nullptr;

@@ -69,6 +69,8 @@ public:
     FileSnapshot snapshot(const FileSnapshot* before = nullptr) const;
     /// All lanes of a run but those of Python's stacks; null if cancelled.
     std::shared_ptr<const Timeline> timeline(RunId run, const Cancelled& cancelled) const;
+    /// Whether the run has stacks of Python: calls, or samples.
+    bool hasStacks(RunId run) const;
     /// The timeline with the lanes of Python's stacks; the same object if the run has none; null if cancelled.
     std::shared_ptr<const Timeline> withFrames(RunId run, const std::shared_ptr<const Timeline>& timeline,
                                                const Cancelled& cancelled) const;

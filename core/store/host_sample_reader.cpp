@@ -13,4 +13,16 @@ std::vector<HostSamples> hostSamples(const std::filesystem::path& file, RunId ru
     });
 }
 
+bool hasHostSamples(const std::filesystem::path& file, RunId run)
+{
+    return translating(file, [&] {
+        StoredRows rows(file);
+        return rows.use([&] {
+            bool any = false;
+            rows.eachRow(run, "host_sample", [&](SQLite::Statement&) { any = true; });
+            return any;
+        });
+    });
+}
+
 } // namespace tilescope::store

@@ -12,5 +12,7 @@ namespace tilescope::store {
 /// Any thread.
 /// \throws Error  as the members of RunReader
 std::vector<HostSamples> hostSamples(const std::filesystem::path& file, RunId run);
+/// Whether there are any, without reading them.
+bool hasHostSamples(const std::filesystem::path& file, RunId run);
 
 } // namespace tilescope::store

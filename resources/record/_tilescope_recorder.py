@@ -97,6 +97,10 @@ class Recorder:
         if self.check_stacks(minor) and next(nested):
             atexit.register(self.stop_stacks)
             self.start_stacks()
+            # Stacks name files from the folder of the program or of its packages.
+            packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+            self.fact("packages", os.pathsep.join(packages))
+            self.fact("folder", os.getcwd())
 
     def _watch_ends(self):
         """Writes what was recorded before this program ends without what exit() runs."""

@@ -29,6 +29,8 @@ WINDOW_ALONE = {
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
     "ui/overview/study_rows.cpp": {"Study", "First finding", "Points", "Chart"},
     "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
+    "ui/waiting/mean_step_bar.cpp": {"Part of the step", "Time, ns"},
+    "ui/waiting/waiting_rows.cpp": {"B - A", "Function", "Line", "Source", "idle", "idle A", "idle B"},
     "ui/timeline/timeline_rows.cpp": {"Op", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},
     "ui/window/run_dock.cpp": {"File", "#"},
     "ui/window/run_tree_model.cpp": {"run"},

@@ -13,6 +13,7 @@
 #include "ui/kit/view_command.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/waiting/waiting_rows.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -47,7 +48,7 @@ QString twoLines(const QString& strong, const QString& dim)
         .arg(strong.toHtmlEscaped(), colours().dimText.name(), dim.toHtmlEscaped());
 }
 
-enum Groups { Causes, Families, Ranges };
+enum Groups { Causes, Families, Ranges, Lines };
 
 // Why there are no kernels, ops and ranges to compare.
 // \param ended  why a run has no trace though it should, or empty
@@ -206,7 +207,7 @@ QWidget* ComparePage::makeFamilies()
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(400));
     families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
-    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges")});
+    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges"), tr("idle lines")});
     familyPanel_->addToHeader(groups_);
     connect(groups_, &SegmentedControl::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
@@ -379,6 +380,12 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                 auto b = runs[1].file->borrow();
                 loaded.compared = compareRuns(a->reader(), runs[0].key.run, b->reader(), runs[1].key.run,
                                               {runs[0].span, runs[1].span}, runs[0].process);
+                const auto linesOf = [](const store::RunReader& reader, const SelectedRun& run) {
+                    return query::waiting(reader,
+                                          {.run = run.key.run, .parties = run.process, .span = run.span},
+                                          query::WaitingGroup::Line);
+                };
+                loaded.lines = {linesOf(a->reader(), runs[0]), linesOf(b->reader(), runs[1])};
             }
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 const SelectedRun& run = runs[i];
@@ -490,6 +497,8 @@ void ComparePage::showGroups()
         return;
     const query::Comparison& comparison = *shown_.compared.comparison;
     const int which = groups_->current();
+    if (which == Lines)
+        return showLines();
     const bool any = comparison.change || !comparison.families.empty() || !comparison.ranges.empty();
     const bool isWithoutCauses = which == Causes && comparison.isLimited();
     families_->setVisible(any && !isWithoutCauses);
@@ -512,8 +521,29 @@ void ComparePage::showGroups()
     familyPanel_->setSubtitle(any ? joinedWords(subtitle, shown_.process) : QString());
 }
 
+// Which lines of the host gained or lost idle time of the GPU.
+void ComparePage::showLines()
+{
+    const auto& [a, b] = shown_.lines;
+    const bool any = !a.rows.empty() && !b.rows.empty();
+    familyPanel_->setTitle(tr("Idle time by line"));
+    familyPanel_->setToolTip({});
+    familyPanel_->setSubtitle(any ? joinedWords(a.steps > 0 ? tr("of a mean step") : tr("of the recording"), shown_.process)
+                                  : QString());
+    families_->setVisible(any);
+    noGroups_->setVisible(!any);
+    noGroups_->setText(QString::fromStdString(a.rows.empty() ? a.whyEmpty : b.whyEmpty));
+    groups_->setVisible(true);
+    if (any)
+        families_->show(lineRows(a, &b));
+}
+
 void ComparePage::openGroup(std::int64_t id)
 {
+    if (groups_->current() == Lines) {
+        emit workspace().pageWanted(QStringLiteral("waiting"));
+        return;
+    }
     const query::Comparison& comparison = *shown_.compared.comparison;
     const auto keyOf = [id](const std::vector<query::ComparedGroup>& groups) {
         return QString::fromStdString(groups.at(std::size_t(id)).difference.key);

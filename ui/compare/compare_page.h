@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/tables/waiting_table.h"
 #include "ui/compare/comparison_rows.h"
 #include "ui/kit/page.h"
 #include "ui/memory/memory_plot.h"
@@ -37,6 +38,7 @@ protected:
 private:
     struct Loaded {
         ComparisonData compared;
+        std::array<query::WaitingTable, 2> lines; ///< of A and B: idle time of the GPU by line
         QString process; ///< whose traced steps are compared: "mean of 2 ranks"
         std::vector<MemorySeries> memory;
         std::array<bool, 2> traced = {};  ///< A and B have traced steps
@@ -61,6 +63,7 @@ private:
     void showVerdict();
     void showKernels();
     void showGroups();
+    void showLines();
     void openGroup(std::int64_t id);
     void showComparing(const std::vector<SelectedRun>& runs);
 

@@ -144,7 +144,7 @@ QWidget* FlamePage::makeTools()
     for (const auto& [weight, words] :
          {std::pair(CallWeight::Time, tr("time")), std::pair(CallWeight::Host, tr("host time")),
           std::pair(CallWeight::Allocated, tr("allocated bytes")), std::pair(CallWeight::Flops, tr("FLOPs")),
-          std::pair(CallWeight::Moved, tr("bytes moved"))})
+          std::pair(CallWeight::Moved, tr("bytes moved")), std::pair(CallWeight::Idle, tr("idle time"))})
         weight_->addItem(words, int(weight));
     connect(weight_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(weight_);
@@ -370,6 +370,8 @@ QString FlamePage::whyNothing() const
     case CallWeight::Flops:
     case CallWeight::Moved:
         return tr("No shapes of ops were recorded here.\nGive the run shapes: true.");
+    case CallWeight::Idle:
+        return QString::fromStdString(graph_->table.whyEmpty);
     default:
         break;
     }
@@ -385,7 +387,8 @@ QString FlamePage::whatIsShown() const
 {
     const query::CallTreeTable& table = graph_->table;
     return joinedWords(QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
-                           (graph_->difference && graph_->difference->isPerStep() ? tr("mean traced step")
+                           ((graph_->difference && graph_->difference->isPerStep()) || table.steps > 0
+                                ? tr("mean traced step")
                             : table.span                                          ? spanText(*table.span)
                             : table.whole                                         ? tr("whole recording")
                                                                                   : tr("traced steps")),

@@ -28,7 +28,7 @@ std::vector<ShareRow> rowsOf(const query::FlameGraph& graph, const std::vector<q
     for (const query::FlameShare& share : shares) {
         ShareRow& row = rows.emplace_back();
         row.node = share.node;
-        row.self = row.total = share.amount;
+        row.self = row.total = share.amount / std::max<std::int64_t>(1, graph.table.steps);
         row.count = share.count;
         row.percent = 100 * graph.shareOfAll(share.amount);
     }
@@ -55,8 +55,9 @@ TableData tableOfOne(const query::FlameGraph& graph, Node node, const std::vecto
     maker.addBar(amount, 110);
     maker.add(exchange::ColumnOf<ShareRow>(
                   "", "of the box",
-                  [box = std::max<std::int64_t>(1, graph.sums.amount[node])](const ShareRow& row) {
-                      return 100.0 * double(row.total) / double(box);
+                  [box = double(std::max<std::int64_t>(1, graph.sums.amount[node])) /
+                         double(std::max<std::int64_t>(1, graph.table.steps))](const ShareRow& row) {
+                      return 100.0 * double(row.total) / box;
                   },
                   {.unit = quantity::Unit::Percent}),
               86);
@@ -131,6 +132,8 @@ std::pair<QString, QString> endWords(const query::FlameGraph& graph)
         return {QObject::tr("Caller"), QObject::tr("Callers")};
     if (graph.table.weight == CallWeight::Allocated)
         return {QObject::tr("Category"), QObject::tr("Categories")};
+    if (graph.table.weight == CallWeight::Idle)
+        return {QObject::tr("Cause"), QObject::tr("Causes")};
     return graph.table.weight == CallWeight::Time && graph.table.onGpu
                ? std::pair(QObject::tr("Kernel"), QObject::tr("Kernels"))
                : std::pair(QObject::tr("Op"), QObject::tr("Ops"));

@@ -50,9 +50,14 @@ QColor colourOfChange(double change)
 QColor colourOf(const query::FlameBox& box, CallKind kind, std::size_t row)
 {
     const Palette& palette = colours();
+    if (box.hue.isWait() && kind == CallKind::Frame) // what ends the stack has the colour
+        return blend(palette.hue(box.hue), palette.surface, palette.dark ? 0.5 : 0.4);
     switch (kind) {
     case CallKind::Op: // as host ops on the timeline
         return blend(palette.hue(box.hue), palette.surface, palette.dark ? 0.78 : 0.62);
+    case CallKind::Cause:
+    case CallKind::Call:
+        return palette.hue(box.hue);
     case CallKind::Process:
         return palette.ranges.front();
     case CallKind::Module:
@@ -71,6 +76,7 @@ QString countText(const query::FlameGraph& graph, Node node)
     const query::CallTreeTable& tree = graph.table;
     const auto words = [&tree](std::int64_t count) {
         return tree.weight == query::CallWeight::Allocated ? counted(count, "allocation")
+               : tree.weight == query::CallWeight::Idle ? counted(count, "sample")
                : tree.onGpu && tree.weight == query::CallWeight::Time
                    ? counted(count, "GPU activity", "GPU activities")
                    : counted(count, "op");
@@ -89,6 +95,8 @@ QString amountText(const query::CallTreeTable& tree, double amount)
         return byteText(amount);
     case query::CallWeight::Flops:
         return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Flops));
+    case query::CallWeight::Idle:
+        return timeText(amount / double(std::max<std::int64_t>(1, tree.steps)));
     default:
         return timeText(amount);
     }

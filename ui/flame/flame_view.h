@@ -77,7 +77,7 @@ private:
     std::optional<Node> under_;
 };
 
-/// "1.01 ms", "12 MiB" or "3.4 GFLOP": an amount of what the graph shows.
+/// "1.01 ms", "12 MiB" or "3.4 GFLOP": an amount of what the graph shows; of idle time that of a mean step.
 QString amountText(const query::CallTreeTable& tree, double amount);
 /// "12 GPU activities": of a box; of two runs those of both.
 QString countText(const query::FlameGraph& graph, query::CallTree::Node node);

@@ -206,6 +206,14 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const Toned toned = tonedBy(cell.tone, p);
     painter->setFont(fontOf(row, cell));
     painter->setPen(column.dim && cell.tone == Tone::Plain && !row.strong ? p.dimText : toned.colour);
+    if (column.code) {
+        QFont mono = Theme::instance().mono();
+        mono.setBold(painter->font().bold());
+        painter->setFont(mono);
+        painter->drawText(rect, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                          elidedText(cell.text, QFontMetrics(mono), Qt::ElideRight, rect.width()));
+        return;
+    }
     const QFontMetrics metrics(painter->font());
     const bool number = column.kind == TableColumn::Kind::Number;
     // A number is never truncated.

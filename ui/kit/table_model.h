@@ -66,6 +66,7 @@ struct TableColumn {
     bool dim = false;
     bool sortable = true;
     bool sentence = false; ///< text that is too long loses its end; names lose their middle
+    bool code = false;     ///< source text: of fixed width, on one line
     QString tip;
 };
 

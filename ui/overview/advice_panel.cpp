@@ -27,12 +27,16 @@ constexpr int kMostFindings = 7; // before the list scrolls
 constexpr int kMostLines = 3;    // of a finding in a narrow window
 
 /// The page that shows what a finding is about.
-QString pageOf(AdviceRule rule)
+QString pageOf(AdviceRule rule, bool hasHostStacks)
 {
     switch (rule) {
     case AdviceRule::LaunchBound:
     case AdviceRule::Synchronization:
     case AdviceRule::DataLoading:
+    case AdviceRule::GarbageCollection:
+    case AdviceRule::HostOptimizer:
+    case AdviceRule::Logging:
+        return hasHostStacks ? QStringLiteral("waiting") : QStringLiteral("timeline");
     case AdviceRule::PageableCopy:
     case AdviceRule::ExposedCopy:
         return QStringLiteral("timeline");
@@ -119,7 +123,7 @@ AdvicePanel::AdvicePanel(QWidget* parent)
     notes_->setContentsMargins(sizes().padding, sizes().of(6), sizes().padding, sizes().of(8));
     connect(table_, &TableView::activatedRow, this, [this](std::int64_t id) {
         if (advice_ && id >= 0 && id < std::ssize(advice_->rows))
-            emit targetWanted(pageOf(advice_->rows[std::size_t(id)].rule),
+            emit targetWanted(pageOf(advice_->rows[std::size_t(id)].rule, advice_->hasHostStacks),
                               targetOf(advice_->rows[std::size_t(id)]));
     });
     QVBoxLayout* content = makePlainColumn(nullptr);

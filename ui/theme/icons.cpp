@@ -18,7 +18,7 @@ namespace {
 
 // Path commands: M x y, L x y, Q cx cy x y, Z, R x y w h radius (rectangle), O cx cy r (circle); a leading F
 // fills.
-constexpr std::array<const char*, 29> kShapes = {
+constexpr std::array<const char*, 30> kShapes = {
     "R 3 3 7.5 9 1.5 R 13.5 3 7.5 5 1.5 R 13.5 11.5 7.5 9.5 1.5 R 3 15.5 7.5 5.5 1.5", // Overview
     "M 8.5 3 L 15.5 3 M 10 3 L 10 9 L 4.6 18.4 Q 3.6 21 6.4 21 L 17.6 21 Q 20.4 21 19.4 18.4 L 14 9 L 14 3 "
     "M 7.2 14.5 L 16.8 14.5",                                                              // Experiment
@@ -31,6 +31,8 @@ constexpr std::array<const char*, 29> kShapes = {
     "R 3 4 18 16 1.5 M 3 9 L 21 9 M 9.5 9 L 9.5 20 M 12.5 13 L 18 13 M 12.5 16.5 L 16 16.5",      // Query
     "R 6 6 12 12 1.5 R 10 10 4 4 0.5 M 9 3 L 9 6 M 15 3 L 15 6 M 9 18 L 9 21 M 15 18 L 15 21 "
     "M 3 9 L 6 9 M 3 15 L 6 15 M 18 9 L 21 9 M 18 15 L 21 15", // Machine
+    "M 6 3 L 18 3 M 6 21 L 18 21 M 7.5 3 L 7.5 6.5 Q 7.5 9 12 12 Q 16.5 15 16.5 17.5 L 16.5 21 "
+    "M 16.5 3 L 16.5 6.5 Q 16.5 9 12 12 Q 7.5 15 7.5 17.5 L 7.5 21", // Waiting
     "O 12 12 9 M 9.3 9.4 Q 9.5 6.8 12 6.8 Q 14.7 6.9 14.7 9.3 Q 14.6 10.9 12 12.2 L 12 13.6 M 12 17 L 12 "
     "17.2",                                                                   // Help
     "O 10.5 10.5 6.5 M 15.3 15.3 L 20.5 20.5",                                // Search

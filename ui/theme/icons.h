@@ -20,6 +20,7 @@ enum class Icon {
     Charts,
     Query,
     Machine,
+    Waiting,
     Help,
     Search,
     ChevronDown,

@@ -20,6 +20,13 @@ void setHues(Palette& palette, const std::array<unsigned, analysis::kKernelFamil
         palette.hues[i] = rgb(families[i]);
 }
 
+/// By analysis::HostCause.
+void setWaits(Palette& palette, const std::array<unsigned, analysis::kHostCauses>& waits)
+{
+    for (std::size_t i = 0; i < waits.size(); ++i)
+        palette.hues[std::size_t(Hue::FirstWait) + i] = rgb(waits[i]);
+}
+
 Palette makeLight()
 {
     Palette p;
@@ -46,6 +53,8 @@ Palette makeLight()
     p.hues[std::size_t(Hue::GapLaunching)] = rgb(0xF0DDB5);
     p.hues[std::size_t(Hue::GapSynchronizing)] = rgb(0xD6CCEC);
     p.hues[std::size_t(Hue::GapTracing)] = rgb(0xD9DDE2);
+    setWaits(p, {0xDACD74, 0x789DC8, 0xB4B468, 0x74C1B2, 0xB08D5B, 0xDD9F58, 0x8BB77A, 0xE08585, 0xF3A78F, 0xC46D9F,
+                 0xBCAFDF, 0xA7B5C3, 0x86929F, 0xE5D6B4, 0xD3D8DE, 0xC5CBD2});
     p.parameters = rgb(0x77AADD);
     p.gradients = rgb(0xEE8866);
     p.optimizerState = rgb(0xBBCC33);
@@ -87,6 +96,8 @@ Palette makeDark()
     p.hues[std::size_t(Hue::GapLaunching)] = rgb(0x54472B);
     p.hues[std::size_t(Hue::GapSynchronizing)] = rgb(0x443B60);
     p.hues[std::size_t(Hue::GapTracing)] = rgb(0x3A424A);
+    setWaits(p, {0xC5B54C, 0x5C8BC0, 0x97974A, 0x4DA392, 0x9C7F4C, 0xBF8640, 0x6B9A59, 0xC56B6B, 0xD68068, 0xAE5589,
+                 0x8D7DC2, 0x6E7C8A, 0x56616D, 0x857246, 0x4A525B, 0x4A535D});
     p.parameters = rgb(0x6A9CD0);
     p.gradients = rgb(0xE07F5E);
     p.optimizerState = rgb(0xAEBD3A);

@@ -112,6 +112,7 @@ QFrame[kind="bar"] { background: {surface}; border-bottom: 1px solid {line}; }
 QFrame[kind="notice"] { background: {notice}; border-bottom: 1px solid {error}; }
 QFrame[kind="information"] { background: {information}; border-bottom: 1px solid {line}; }
 QFrame[kind="panelHeader"] { border: none; border-bottom: 1px solid {line}; }
+QLabel[kind="code"] { background: {raised}; border: 1px solid {line}; border-radius: {radius}; padding: 6px 8px; }
 QFrame[kind="rule"] { background: {line}; border: none; }
 )";
 

@@ -51,7 +51,7 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         if (!timeline || cancelled())
             return loaded; // the result is dropped
         if (!frames && !loaded.lacksStacks)
-            loaded.lacksStacks = run.file->borrow()->reader().counts(run.key.run).frames > 0;
+            loaded.lacksStacks = run.file->borrow()->hasStacks(run.key.run);
         if (timeline->lanes.empty()) {
             loaded.untraced.push_back(run);
             continue;

@@ -25,7 +25,7 @@ namespace {
 
 // The first topics; the rest follows by title.
 constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline",
-                                  "flame",  "kernels", "memory",   "ranks",      "compare",
+                                  "flame",  "waiting", "kernels", "memory",   "ranks",      "compare",
                                   "charts", "query",   "machine",  "spec",       "store"};
 
 constexpr const char* kKeysMark = "{{keys}}"; // replaced by the tables of keys

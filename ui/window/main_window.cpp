@@ -23,6 +23,7 @@
 #include "ui/theme/late_style.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/waiting/waiting_page.h"
 #include "ui/window/drop_box.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/help_page.h"
@@ -128,6 +129,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     addPage(QStringLiteral("experiment"), tr("Experiment"), Icon::Experiment, [this] { return experiment_; });
     addPage<TimelinePage>("timeline", tr("Timeline"), Icon::Timeline);
     addPage<FlamePage>("flame", tr("Flame"), Icon::Flame);
+    addPage<WaitingPage>("waiting", tr("Waiting"), Icon::Waiting);
     addPage<KernelsPage>("kernels", tr("Kernels"), Icon::Kernels);
     addPage<MemoryPage>("memory", tr("Memory"), Icon::Memory);
     addPage(QStringLiteral("ranks"), tr("Ranks"), Icon::Swap, [this] {

@@ -18,6 +18,7 @@
 #include "ui/ranks/lateness_plot.h"
 #include "ui/timeline/timeline_csv.h"
 #include "ui/timeline/timeline_view.h"
+#include "ui/waiting/mean_step_bar.h"
 #include "ui/window/run_dock.h"
 
 #include <QPainter>
@@ -197,6 +198,7 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                                return TableText{flame->csv(), QObject::tr("boxes")};
                            }});
     addPlots<StepBarPlot>(all, page);
+    addPlots<MeanStepBar>(all, page);
     addPlots<LatenessPlot>(all, page);
     addPlots<DistributionPlot>(all, page);
     for (TableView* view : page.findChildren<TableView*>())

@@ -23,8 +23,11 @@ enum class AdviceRule : std::uint8_t {
     LateRank,             ///< the rank waits in collectives for the same other rank, step after step
     LateGather,           ///< work waits for an all-gather that it needs
     KernelStalls,         ///< warps of kernels wait and leave issue slots empty
+    GarbageCollection,    ///< the GPU is idle while Python collects garbage
+    HostOptimizer,        ///< the GPU is idle while the host prepares the optimizer's launches
+    Logging,              ///< the GPU is idle while the host logs
 };
-inline constexpr std::size_t kAdviceRules = 15;
+inline constexpr std::size_t kAdviceRules = 18;
 
 /// launch-bound, small-kernels, synchronization, …
 std::string_view wordOf(AdviceRule rule);

@@ -1,14 +1,21 @@
 #include "core/analysis/waiting/host_cause.h"
 
 #include "core/analysis/memory/library_frame.h"
+#include "core/base/number_text.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <iterator>
 
 namespace tilescope::analysis {
 
 namespace {
+
+constexpr std::array<std::string_view, kHostCauses> kWords{
+    "python",    "backward",   "optimizer",  "data-loading",    "compilation", "logging",         "garbage-collection",
+    "gil",       "allocator",  "cuda-calls", "synchronization", "off-core",    "other-processes", "launching",
+    "queued",    "unexplained"};
 
 bool isIn(std::string_view file, std::initializer_list<std::string_view> folders)
 {
@@ -21,15 +28,18 @@ bool isIn(std::string_view file, std::initializer_list<std::string_view> folders
 /// The cause that a call sets for what it calls; Python: none.
 HostCause causeOf(std::string_view function)
 {
-    const auto [file, name] = partsOf(function);
+    const FunctionParts parts = partsOf(function);
+    const std::string_view file = parts.file;
     if (isIn(file, {"torch/utils/data/"}))
         return HostCause::DataLoading;
     if (isIn(file,
              {"torch/_dynamo/", "torch/_inductor/", "torch/_functorch/", "torch/fx/", "triton/compiler/"}))
         return HostCause::Compilation;
+    if (isIn(file, {"logging/", "tqdm/", "wandb/", "tensorboardX/", "torch/utils/tensorboard/", "mlflow/"}))
+        return HostCause::Logging;
     if (isIn(file, {"torch/optim/", "bitsandbytes/optim/", "apex/optimizers/"}))
         return HostCause::Optimizer;
-    if (isIn(file, {"torch/autograd/"}) && (name == "_engine_run_backward" || name == "backward"))
+    if (isIn(file, {"torch/autograd/"}) && (parts.name == "_engine_run_backward" || parts.name == "backward"))
         return HostCause::Backward;
     return HostCause::Python;
 }
@@ -38,10 +48,28 @@ HostCause causeOf(std::string_view function)
 
 std::string_view wordOf(HostCause cause)
 {
-    constexpr std::string_view kWords[] = {"python",      "backward",   "optimizer",       "data-loading",
-                                           "compilation", "cuda-calls", "synchronization", "off-core",
-                                           "launching",   "queued",     "unexplained"};
     return kWords[static_cast<std::size_t>(cause)];
+}
+
+std::optional<HostCause> hostCauseOf(std::string_view word)
+{
+    const auto* const known = std::ranges::find(kWords, word);
+    return known == kWords.end() ? std::nullopt
+                                 : std::optional(static_cast<HostCause>(known - kWords.begin()));
+}
+
+HostCause causeOfCall(std::string_view call, bool synchronizes)
+{
+    if (synchronizes)
+        return HostCause::Synchronization;
+    // cudaMalloc, cudaMallocAsync, cudaHostAlloc, cuMemAlloc_v2, cuMemCreate, cuMemMap and their counterparts.
+    constexpr std::string_view kOfMemory[] = {"cudaMalloc",    "cudaFree",   "cudaHostAlloc", "cudaHostRegister",
+                                              "cuMemAlloc",    "cuMemFree",  "cuMemCreate",   "cuMemRelease",
+                                              "cuMemMap",      "cuMemUnmap", "cuMemSetAccess", "cuMemAddress",
+                                              "cuMemHostAlloc"};
+    const bool isOfMemory = std::ranges::any_of(
+        kOfMemory, [call](std::string_view beginning) { return call.starts_with(beginning); });
+    return isOfMemory ? HostCause::Allocator : HostCause::CudaCalls;
 }
 
 HostCauses::HostCauses(std::span<const HostStack> stacks)
@@ -63,10 +91,18 @@ HostCause HostCauses::of(const HostSample& sample) const
 {
     if ((sample.state & SampleState::kInCall) != 0)
         return HostCause::CudaCalls;
+    if ((sample.state & SampleState::kCollects) != 0)
+        return HostCause::GarbageCollection;
+    if ((sample.state & SampleState::kLock) != 0)
+        return HostCause::InterpreterLock;
+    if ((sample.state & SampleState::kCoreless) != 0)
+        return HostCause::OtherProcesses;
     const HostCause cause = sample.stack == kNoStack ? HostCause::Unexplained : causes_[sample.stack];
     // Backward and data loading are waited for.
     const bool ran = (sample.state & SampleState::kRan) != 0;
-    return !ran && (cause == HostCause::Python || cause == HostCause::Optimizer) ? HostCause::OffCore : cause;
+    const bool waits = !ran && (cause == HostCause::Python || cause == HostCause::Optimizer ||
+                                cause == HostCause::Logging);
+    return waits ? HostCause::OffCore : cause;
 }
 
 FunctionParts partsOf(std::string_view function)
@@ -76,7 +112,9 @@ FunctionParts partsOf(std::string_view function)
     const std::size_t file = end == std::string_view::npos ? end : function.rfind('(', end);
     if (file == std::string_view::npos)
         return {.file = {}, .name = function};
-    return {.file = function.substr(0, file), .name = function.substr(end + kEnd.size())};
+    return {.file = function.substr(0, file),
+            .name = function.substr(end + kEnd.size()),
+            .firstLine = parseNumber<std::int64_t>(function.substr(file + 1, end - file - 1)).value_or(0)};
 }
 
 std::vector<std::uint32_t> programCalls(std::span<const HostStack> stacks)

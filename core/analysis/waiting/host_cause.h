@@ -2,7 +2,9 @@
 
 #include "core/model/host_samples.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,17 +18,29 @@ enum class HostCause : std::uint8_t {
     Backward, ///< evaluates the graph of the backward pass, in threads of C++
     Optimizer,
     DataLoading,
-    Compilation,     ///< by torch.compile or Triton
-    CudaCalls,       ///< in a call into CUDA, such as an allocation or a launch
-    Synchronization, ///< in a call that waits for the GPU
-    OffCore,         ///< waits for a lock, a thread, a file, or a core
+    Compilation,       ///< by torch.compile or Triton
+    Logging,           ///< Python's logging, progress bars, trackers of experiments
+    GarbageCollection, ///< Python looks for cycles of objects
+    InterpreterLock,   ///< waits until another thread lets Python's interpreter go
+    Allocator,         ///< in a call that takes memory from the driver or returns it
+    CudaCalls,         ///< in another call into CUDA that does not wait for the GPU, such as a launch
+    Synchronization,   ///< in a call that waits for the GPU
+    OffCore,           ///< waits for a lock, a thread or a file
+    OtherProcesses,    ///< could run, and had no core
     Launching,       ///< has launched; the work had not started
     Queued,          ///< had launched before: the work waited for other work
     Unexplained,     ///< not sampled, or not recorded
 };
+inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::Unexplained) + 1;
 
 /// The word of a cause in tables.
 std::string_view wordOf(HostCause cause);
+/// The cause of that word; none for another word.
+std::optional<HostCause> hostCauseOf(std::string_view word);
+
+/// The cause of time in a call into CUDA.
+/// \param call  cudaMalloc
+HostCause causeOfCall(std::string_view call, bool synchronizes);
 
 /// Causes of samples by their stacks. Immutable; any thread.
 class HostCauses {
@@ -43,6 +57,7 @@ private:
 struct FunctionParts {
     std::string_view file;
     std::string_view name;
+    std::int64_t firstLine = 0; ///< of the function; 0: unknown
 };
 FunctionParts partsOf(std::string_view function);
 

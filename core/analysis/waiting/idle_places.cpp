@@ -205,16 +205,20 @@ struct Clusters {
     std::int64_t intervals = 0;
     double n = 0;
     double nn = 0;
+    double late = 0; ///< samples whose wake-up was late
 };
 struct Tally {
     double k = 0;
     double kk = 0;
     double kn = 0;
+    double late = 0;
 };
 
 constexpr double kZ = 1.959963984540054;
 constexpr std::int64_t kFewIntervals = 30;
 constexpr double kLeastScale = 0.25; // equal intervals have equal samples, by accident
+/// The error of a share by late samples is at most this part of their share, in programs whose times were known.
+constexpr double kErrorOfLate = 0.7;
 
 /// The distances of the bounds of a share from it.
 std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tally)
@@ -225,8 +229,12 @@ std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tal
     const double centre = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
     const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
     std::pair<double, double> distances{p - (centre - half), centre + half - p};
+    // A late sample shows what ran when the thread woke up, rather than what kept it from waking up: those of this value may
+    // be another's, and those of others this one's, of which there are hardly more than there are samples of it.
+    const double notMine = kErrorOfLate * tally.late / n;
+    const double mine = kErrorOfLate * std::min(clusters.late - tally.late, tally.k) / n;
     if (clusters.intervals < 2)
-        return distances;
+        return {distances.first + notMine, distances.second + mine};
     // Samples of one interval may follow each other in one call: the variance of a ratio over intervals.
     const auto m = static_cast<double>(clusters.intervals);
     const double variance =
@@ -235,7 +243,7 @@ std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tal
     const double factor = binomial > 0 ? std::sqrt(variance / binomial) : 1;
     // Few intervals tell little of the variance.
     const double scale = std::max(clusters.intervals < kFewIntervals ? 1.0 : kLeastScale, factor);
-    return {distances.first * scale, distances.second * scale};
+    return {distances.first * scale + notMine, distances.second * scale + mine};
 }
 
 } // namespace
@@ -277,21 +285,30 @@ IdleShares sharesOf(const IdleTime& idle, std::span<const HostStack> stacks,
     const Pools pools(idle, stacks);
     std::vector<Clusters> clusters(pools.all().size());
     std::map<std::pair<std::uint32_t, std::uint32_t>, Tally> tallies; // by pool and value
-    std::unordered_map<std::uint32_t, double> counts;
+    std::unordered_map<std::uint32_t, std::pair<double, double>> counts; // and of them late
     for (const SampledInterval& interval : idle.sampled) {
         const std::uint32_t pool = pools.of(interval.place);
         if (pool == Pools::kNone || interval.count == 0)
             continue;
         counts.clear();
-        for (std::uint32_t i = 0; i < interval.count; ++i)
-            ++counts[valueOf(idle.hits[interval.first + i])];
+        for (std::uint32_t i = 0; i < interval.count; ++i) {
+            const HostSample& hit = idle.hits[interval.first + i];
+            auto& [count, late] = counts[valueOf(hit)];
+            ++count;
+            if ((hit.state & SampleState::kLate) != 0) {
+                ++late;
+                ++clusters[pool].late;
+            }
+        }
         const auto n = static_cast<double>(interval.count);
         ++clusters[pool].intervals;
         clusters[pool].n += n;
         clusters[pool].nn += n * n;
-        for (const auto& [value, k] : counts) {
+        for (const auto& [value, found] : counts) {
+            const double k = found.first;
             Tally& tally = tallies[{pool, value}];
             tally.k += k;
+            tally.late += found.second;
             tally.kk += k * k;
             tally.kn += k * n;
         }

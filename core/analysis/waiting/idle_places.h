@@ -106,7 +106,8 @@ struct IdleShares {
 /// Shares the sampled time out among the values of samples.
 ///
 /// A place with fewer than kLeastSamples samples is joined with those between whose launches the same call runs, then with
-/// those of its thread. Intervals allow for samples that follow each other within one idle interval.
+/// those of its thread. Intervals allow for samples that follow each other within one idle interval, and
+/// for late samples.
 /// \param valueOf  of a sample; its range should be small
 /// O(samples log samples)
 IdleShares sharesOf(const IdleTime& idle, std::span<const HostStack> stacks,

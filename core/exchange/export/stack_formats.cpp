@@ -34,14 +34,38 @@ ExportedTree exportedStacks(const store::RunReader& reader, const store::RunReco
                             const ExportOptions& options)
 {
     query::CallTreeTable table =
-        query::callTree(reader, {.run = run.run}, {.scope = query::CallTreeScope::Recording});
+        query::callTree(reader, {.run = run.run},
+                        {.scope = query::CallTreeScope::Recording, .weight = options.weight});
+    if (table.tree.totalCount() == 0 && options.weight != query::CallWeight::Time)
+        throw Error{.what = "the run has nothing of the weight '" + std::string(wordOf(options.weight)) + "'" +
+                            (table.whyEmpty.empty() ? "" : ": " + table.whyEmpty),
+                    .where = reader.file().string(),
+                    .remedy = "leave out --weight, or see `tilescope help record`"};
     if (table.tree.totalCount() == 0)
         throw Error{.what = "run " + std::to_string(run.run.value) + " has neither GPU activities nor ops",
                     .where = reader.file().string(),
                     .remedy = "record it with trace: kernels or full"};
     table.tree.renameAll(
         [&options](const std::string& name) { return exportedText(name, options.withIdentity); });
-    return {.tree = std::move(table.tree), .onGpu = table.onGpu};
+    return {.tree = std::move(table.tree), .weight = table.weight, .onGpu = table.onGpu};
+}
+
+ExportedWords wordsOf(const ExportedTree& exported)
+{
+    switch (exported.weight) {
+    case query::CallWeight::Allocated:
+        return {"allocated bytes", "allocated", "bytes", "allocations", Unit::Bytes};
+    case query::CallWeight::Flops:
+        return {"FLOPs", "flops", "count", "ops", Unit::Flops};
+    case query::CallWeight::Moved:
+        return {"bytes moved", "moved", "bytes", "ops", Unit::Bytes};
+    case query::CallWeight::Idle:
+        return {"idle time of the GPU", "idle_time", "nanoseconds", "samples", Unit::Nanoseconds};
+    default:
+        return exported.onGpu
+                   ? ExportedWords{"GPU time", "gpu_time", "nanoseconds", "activities", Unit::Nanoseconds}
+                   : ExportedWords{"self time of ops", "op_time", "nanoseconds", "ops", Unit::Nanoseconds};
+    }
 }
 
 void writeFolded(std::ostream& out, const ExportedTree& exported)
@@ -66,6 +90,7 @@ void writeFolded(std::ostream& out, const ExportedTree& exported)
 void writeSpeedscope(std::ostream& out, const ExportedTree& exported, std::string_view name)
 {
     const query::CallTree& stacks = exported.tree;
+    const ExportedWords words = wordsOf(exported);
     out << "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
            "\"Tilescope\",\n"
            "\"name\": "
@@ -76,8 +101,8 @@ void writeSpeedscope(std::ostream& out, const ExportedTree& exported, std::strin
         separator = ",\n";
     }
     out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \""
-        << (exported.onGpu ? "GPU time" : "self time of ops")
-        << "\", \"unit\": \"nanoseconds\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount()
+        << words.title << "\", \"unit\": \"" << (std::string_view(words.unit) == "count" ? "none" : words.unit)
+        << "\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount()
         << ",\n\"samples\": [";
     separator = "\n";
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
@@ -116,8 +141,8 @@ void writePprof(std::ostream& out, const ExportedTree& exported, std::int64_t st
         DurationNanos = 10,
         DefaultSampleType = 14
     };
-    const std::array<const char*, 5> words{"", exported.onGpu ? "gpu_time" : "op_time", "nanoseconds",
-                                           exported.onGpu ? "activities" : "ops", "count"};
+    const ExportedWords names = wordsOf(exported);
+    const std::array<const char*, 5> words{"", names.key, names.unit, names.counts, "count"};
     GzipStream zip(out);
     std::string bytes;
     const auto flush = [&] {

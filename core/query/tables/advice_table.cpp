@@ -13,10 +13,12 @@
 #include "core/query/tables/kernel_stalls.h"
 #include "core/query/tables/rank_delays.h"
 #include "core/query/tables/step_tables.h"
+#include "core/query/tables/waiting_advice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <map>
 
 namespace tilescope::query {
@@ -25,6 +27,7 @@ namespace {
 
 using analysis::AdviceRule;
 using analysis::DeviceWork;
+using analysis::HostCause;
 using analysis::IdleCause;
 using analysis::KernelFamily;
 using analysis::Stake;
@@ -81,7 +84,8 @@ std::string launchText(const ActivityKind& kind)
 class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTraces traces)
-        : reader_(reader), traces_(std::move(traces)), onGpu_(traces_.any(&AdviceTrace::onGpu)),
+        : reader_(reader), traces_(std::move(traces)),
+          waiting_(waitingRecords(reader, {.run = traces_.run.run, .parties = traces_.parties})), onGpu_(traces_.any(&AdviceTrace::onGpu)),
           isWhole_(traces_.any(&AdviceTrace::isWhole))
     {
     }
@@ -93,12 +97,14 @@ public:
             table_.rank = traces_.processes.front().rank;
         table_.process = traces_.process;
         table_.isWhole = isWhole_;
+        table_.hasHostStacks = waiting_.isKnown();
         table_.steps = traces_.steps();
         table_.choice = traces_.choice;
         table_.wall = traces_.wall();
         if (table_.steps == 0)
             return std::move(table_);
         judgeIdle();
+        judgeHost();
         judgeSmallKernels();
         judgeCopies();
         judgeCommunication();
@@ -261,6 +267,66 @@ private:
             launching(of(IdleCause::Launching));
     }
 
+    // --- idle time of the GPU by the stacks of the host -------------------------------------------------------
+
+    /// " Most at train.py:41 in step: 12.1 ms of a step (11.0 ms to 13.2 ms)." Empty: no line is known.
+    std::string costliest(std::initializer_list<HostCause> causes) const
+    {
+        const std::vector<WaitingLine> lines = waiting_.linesOf(causes);
+        if (lines.empty() || lines.front().place.empty() || lines.front().time.count() <= 0)
+            return {};
+        const WaitingLine& line = lines.front();
+        const auto ofAMeanStep = [this](double time) {
+            return quantity::withUnit(time / static_cast<double>(std::max<std::int64_t>(1, table_.steps)),
+                                      Unit::Nanoseconds);
+        };
+        return " Most at " + line.place + ": " + ofAMeanStep(static_cast<double>(line.time.count())) +
+               (line.interval ? " (" + ofAMeanStep(line.interval->low) + " to " + ofAMeanStep(line.interval->high) +
+                                    ")"
+                              : "") +
+               ".";
+    }
+
+    /// " 28.1 ms are below forward of modeling_llama.py:26: compile that module."
+    std::string moduleText() const
+    {
+        const std::optional<WaitingLine> module = waiting_.module();
+        if (!module || !isWorthNaming(module->time))
+            return {};
+        return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
+               module->place + ": compile that module.";
+    }
+
+    void judgeHost()
+    {
+        const std::pair<AdviceRule, HostCause> rules[] = {
+            {AdviceRule::GarbageCollection, HostCause::GarbageCollection},
+            {AdviceRule::HostOptimizer, HostCause::Optimizer},
+            {AdviceRule::Logging, HostCause::Logging}};
+        for (const auto& [rule, cause] : rules) {
+            if (!hasGpuFor(rule))
+                continue;
+            if (!waiting_.isKnown()) {
+                cannotJudge(rule, "no stacks of Python were recorded");
+                continue;
+            }
+            Stake stake;
+            for (const WaitingLine& line : waiting_.linesOf({cause})) {
+                const std::uint32_t source = traces_.sources.of(
+                    {.kind = "frame", .name = line.place.empty() ? "no line of Python" : line.place});
+                stake.time += line.time;
+                stake.parts.push_back({.group = source, .count = 0, .total = line.time, .atStake = line.time});
+            }
+            find(rule, stake, show("waiting"), [&, cause = cause] {
+                const std::string does = cause == HostCause::GarbageCollection ? "Python collects garbage."
+                                         : cause == HostCause::Optimizer
+                                             ? "the host is in the step of an optimizer."
+                                             : "the host logs.";
+                return "The GPU is idle for " + timeText(stake.time) + " while " + does + costliest({cause});
+            });
+        }
+    }
+
     /// The idle times of the steps; without steps the path of the whole recording.
     std::string showSteps() const { return show(isWhole_ ? "path" : "steps"); }
 
@@ -268,7 +334,7 @@ private:
     {
         find(AdviceRule::DataLoading, stake, show("tree"), [&] {
             return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
-                   (onGpu_ ? " while the host loads data." : ".");
+                   (onGpu_ ? " while the host loads data." : ".") + costliest({HostCause::DataLoading});
         });
     }
 
@@ -280,7 +346,11 @@ private:
                    (timeText(idle) == timeText(stake.time)
                         ? "."
                         : ", of which " + timeText(stake.time) +
-                              " is not due to a synchronization, to loading data or to allocating.");
+                              " is not due to a synchronization, to loading data or to allocating.") +
+                   costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer, HostCause::OffCore,
+                              HostCause::CudaCalls, HostCause::Compilation, HostCause::InterpreterLock,
+                              HostCause::OtherProcesses}) +
+                   moduleText();
         });
     }
 
@@ -304,7 +374,8 @@ private:
             });
             return "The GPU is idle for " + timeText(stake.time) +
                    " because the host waited for it before it launched more" +
-                   (hasPlace ? "." : "; where in the program was not recorded.");
+                   (hasPlace || waiting_.isKnown() ? "." : "; where in the program was not recorded.") +
+                   costliest({HostCause::Synchronization});
         });
     }
 
@@ -661,6 +732,7 @@ private:
 
     const store::RunReader& reader_;
     AdviceTraces traces_;
+    WaitingAdvice waiting_;
     bool onGpu_;
     bool isWhole_; ///< no steps were recorded
     AdviceTable table_;

@@ -49,6 +49,7 @@ struct AdviceTable {
     store::RunRecord run = {};
     std::optional<std::int32_t> rank = {};   ///< none if there is none, or of several
     std::string process = {};                ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
+    bool hasHostStacks = false;              ///< the table of waiting has lines
     bool isWhole = false;                    ///< no steps were recorded: the whole recording counts as one
     std::int64_t steps = 0;                  ///< those of each process count
     StepChoice choice = {};                  ///< of these steps

@@ -60,6 +60,13 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
         return "the time of sampled kernels where nothing else runs, times the share of their issue slots "
                "that are "
                "empty for the most frequent stall reason of the kernel";
+    case AdviceRule::GarbageCollection:
+        return "the idle time of the GPU in which samples of the host saw Python collect garbage";
+    case AdviceRule::HostOptimizer:
+        return "the idle time of the GPU in which samples of the host were within the step of an optimizer";
+    case AdviceRule::Logging:
+        return "the idle time of the GPU in which samples of the host were within logging, progress bars or trackers "
+               "of experiments";
     }
     return {};
 }
@@ -118,6 +125,13 @@ std::string_view remedyOf(AdviceRule rule)
                "weights, larger layers per gather).";
     case AdviceRule::KernelStalls:
         return "Look at the lines with show inside.";
+    case AdviceRule::GarbageCollection:
+        return "Call gc.freeze() after the set-up, and gc.disable() with a gc.collect() between epochs; keep fewer "
+               "objects that refer to each other.";
+    case AdviceRule::HostOptimizer:
+        return "Use the fused optimizer (fused=True), whose step is a few launches, or compile its step.";
+    case AdviceRule::Logging:
+        return "Log every N steps, and values that are on the host already.";
     }
     return {};
 }

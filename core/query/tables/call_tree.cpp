@@ -1,5 +1,7 @@
 #include "core/query/tables/call_tree.h"
 
+#include "core/base/error.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,6 +12,7 @@ namespace tilescope::query {
 
 namespace {
 
+constexpr std::array<std::string_view, 6> kWeights{"time", "host", "allocated", "flops", "bytes", "idle"};
 constexpr int kHalf = 32;
 constexpr int kKindBits = 4;
 
@@ -43,15 +46,24 @@ double shareOf(std::int64_t part, std::int64_t whole)
 
 std::string_view wordOf(CallKind kind)
 {
-    constexpr std::array<std::string_view, 8> kWords{"process", "frame", "module", "op",
-                                                     "kernel",  "copy",  "memset", "allocation"};
+    constexpr std::array<std::string_view, 10> kWords{"process", "frame",  "module",     "op",    "kernel",
+                                                      "copy",    "memset", "allocation", "cause", "call"};
     return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::string_view wordOf(CallWeight weight)
 {
-    constexpr std::array<std::string_view, 5> kWords{"time", "host", "allocated", "flops", "bytes"};
-    return kWords[static_cast<std::size_t>(weight)];
+    return kWeights[static_cast<std::size_t>(weight)];
+}
+
+CallWeight callWeightOf(std::string_view word)
+{
+    const auto* const known = std::ranges::find(kWeights, word);
+    if (known == kWeights.end())
+        throw Error{.what = "'" + std::string(word) + "' is not a weight",
+                    .where = "--weight",
+                    .remedy = "allowed: time, host, allocated, flops, bytes, idle"};
+    return static_cast<CallWeight>(known - kWeights.begin());
 }
 
 std::uint32_t CallTree::nameIndex(std::string_view name)

@@ -24,10 +24,12 @@ enum class CallKind : std::uint8_t {
     Kernel,
     Copy,
     Memset,
-    Allocation ///< of a category of memory
+    Allocation, ///< of a category of memory
+    Cause,      ///< analysis::HostCause
+    Call        ///< of CUDA
 };
 
-/// process, frame, module, op, kernel, copy, memset, allocation.
+/// process, frame, module, op, kernel, copy, memset, allocation, cause, call.
 std::string_view wordOf(CallKind kind);
 /// The kind of activity of kernels, copies and memsets; none for what calls them.
 std::optional<DeviceEventKind> deviceKindOf(CallKind kind);
@@ -87,11 +89,14 @@ enum class CallWeight : std::uint8_t {
     Host,      ///< ns of self time of the host's ops
     Allocated, ///< bytes that were allocated, whether they were freed or not
     Flops,     ///< of ops whose shapes were recorded, as in the roofline
-    Moved      ///< bytes that these ops read and write, as in the roofline
+    Moved,     ///< bytes that these ops read and write, as in the roofline
+    Idle       ///< ns in which the GPU had no work, as in the table of waiting
 };
 
-/// time, host, allocated, flops, bytes.
+/// time, host, allocated, flops, bytes, idle.
 std::string_view wordOf(CallWeight weight);
+/// \throws Error (Usage)  there is no such weight; names those that there are
+CallWeight callWeightOf(std::string_view word);
 
 /// The part of a run that a call tree covers.
 enum class CallTreeScope : std::uint8_t {
@@ -139,20 +144,26 @@ struct CallTreeTable {
     HiddenCalls hidden = {};      ///< by filters
     LaunchFamilies byLaunch = {}; ///< of kernels of GPU time whose names say no family
     std::int64_t events = 0;      ///< GPU activities, ops or allocations of the run, selected or not
+    std::int64_t steps = 0;       ///< that idle time is of; 0: the whole recording or the span
+    std::string whyEmpty = {};    ///< of idle time: why there is none
 
-    bool isTime() const { return weight == CallWeight::Time || weight == CallWeight::Host; }
+    bool isTime() const
+    {
+        return weight == CallWeight::Time || weight == CallWeight::Host || weight == CallWeight::Idle;
+    }
 };
 
 /// Rank (if there are several processes), frames of the interpreter that were open at the launch, components of
 /// the module path, ops from the outermost to the one that launched, and the kernel, copy or memset. Levels that
 /// the run does not have are left out. Of a run without GPU activities, and of host time, the innermost ops are the
 /// ends of the stacks, and their self time counts. Stacks of allocations end in their category; those of FLOPs and
-/// moved bytes end in the op that counts them. In a memory snapshot, the frames of an allocation's stack replace modules.
+/// moved bytes end in the op that counts them. Stacks of idle time are those of the host's Python, then what it did
+/// (analysis::HostCause) and, of that, the call into CUDA. In a memory snapshot, the frames of an allocation's stack replace modules.
 ///
 /// Each activity counts once, at the end of one stack: times of activities that overlap add up. Activities that
 /// are only partly in a time span count with that part.
 /// Memory: the distinct stacks, 12 bytes for each op and, if the run has frames, 20 bytes for each activity.
-/// \throws Error  no such run, rank, process or device; a pattern that is invalid
+/// \throws Error  no such run, rank, process or device; a pattern that is invalid; of idle time: a pattern, or a device
 CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
                        const CallTreeOptions& options = {});
 

@@ -80,6 +80,13 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
     if (spanB)
         options.span = spanB;
     CallTreeTable right = callTree(b, queryB, options);
+    if (options.weight == CallWeight::Idle) { // a step of it is what the table of waiting says
+        const bool hasSteps = left.steps > 0 && right.steps > 0;
+        difference.stepsA = hasSteps ? left.steps : 1;
+        difference.stepsB = hasSteps ? right.steps : 1;
+        right.whole = !hasSteps;
+        right.steps = 0; // the amounts are of one
+    }
     if (left.onGpu != right.onGpu)
         throw Error{.what = "only one of the two runs was traced on a GPU",
                     .where = b.file().string(),

@@ -2,6 +2,7 @@
 
 #include "core/analysis/work/op_totals.h"
 #include "core/analysis/work/timed_work.h"
+#include "core/base/error.h"
 #include "core/config/schema.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_kernels.h"
@@ -10,6 +11,7 @@
 #include "core/query/runs/stored_work.h"
 #include "core/query/runs/work_context.h"
 #include "core/query/tables/call_tree_filter.h"
+#include "core/query/tables/idle_tree.h"
 #include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
@@ -477,7 +479,16 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
                        const CallTreeOptions& options)
 {
     CallTreeTable table;
-    reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
+    if (options.weight == CallWeight::Idle) {
+        if (!query.rangeGlob.empty())
+            throw Error{.what = "the idle time of a GPU is in no range",
+                        .where = "--range",
+                        .remedy = "limit it to a time: --from and --to"};
+        table = idleTree(
+            waitingRecords(reader, {.run = query.run, .parties = query.parties, .span = options.span}));
+    } else {
+        reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
+    }
     return filtered(std::move(table), options.filters);
 }
 

@@ -1,11 +1,14 @@
 #include "core/query/tables/flame_graph.h"
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/waiting/host_cause.h"
 #include "core/query/tables/call_tree_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -13,11 +16,20 @@ namespace tilescope::query {
 
 namespace {
 
+/// "step (train.py)" of "train.py(12): step".
+std::string shortFrame(const std::string& name)
+{
+    const auto parts = analysis::partsOf(name);
+    if (parts.file.empty())
+        return name;
+    return std::string(parts.name) + " (" + std::string(parts.file.substr(parts.file.rfind('/') + 1)) + ")";
+}
+
 /// Equal names of one kind are described once.
 class Labels {
 public:
     Labels(const CallTreeTable& table, std::vector<std::string>& labels)
-        : tree_(table.tree), byLaunch_(table.byLaunch), labels_(labels)
+        : tree_(table.tree), byLaunch_(table.byLaunch), labels_(labels), isIdle_(table.weight == CallWeight::Idle)
     {
     }
 
@@ -50,7 +62,7 @@ private:
             labels_.push_back(std::move(description.shortName));
             return {index, hue};
         }
-        labels_.push_back(name);
+        labels_.push_back(isIdle_ && kind == CallKind::Frame ? shortFrame(name) : name);
         switch (kind) {
         case CallKind::Frame:
             return {index, hueOfFrame(name)};
@@ -64,6 +76,7 @@ private:
     const CallTree& tree_;
     const LaunchFamilies& byLaunch_;
     std::vector<std::string>& labels_;
+    bool isIdle_;
     std::unordered_map<std::uint64_t, Label> known_;
 };
 
@@ -76,6 +89,31 @@ bool contains(std::string_view text, std::string_view part)
 {
     return std::search(text.begin(), text.end(), part.begin(), part.end(),
                        [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+/// By node of a tree of idle time: the cause of most of it, if that is most of all; otherwise Range.
+std::vector<Hue> huesOfCauses(const CallTree& tree)
+{
+    constexpr double kMost = 0.6;
+    std::vector<std::array<std::int64_t, analysis::kHostCauses>> times(tree.entries().size());
+    for (CallTree::Node end = CallTree::kRoot + 1; end < tree.entries().size(); ++end) {
+        const std::int64_t amount = tree.entries()[end].amount;
+        std::optional<analysis::HostCause> cause;
+        for (CallTree::Node at = end; at != CallTree::kRoot && !cause; at = tree.entries()[at].parent)
+            if (tree.entries()[at].kind == CallKind::Cause)
+                cause = analysis::hostCauseOf(tree.nameOf(at));
+        for (CallTree::Node at = end; cause && at != CallTree::kRoot; at = tree.entries()[at].parent)
+            times[at][static_cast<std::size_t>(*cause)] += amount;
+    }
+    std::vector<Hue> hues;
+    for (const auto& byCause : times) {
+        const auto* const most = std::ranges::max_element(byCause);
+        const auto sum = std::accumulate(byCause.begin(), byCause.end(), std::int64_t{0});
+        const bool isClear = *most > 0 && static_cast<double>(*most) >= kMost * static_cast<double>(sum);
+        hues.push_back(isClear ? hueOfCause(static_cast<analysis::HostCause>(most - byCause.begin()))
+                               : Hue(Hue::Range));
+    }
+    return hues;
 }
 
 /// Places the boxes of its tree.
@@ -101,6 +139,8 @@ void layOut(FlameGraph& graph)
         last = i + 1;
     }
     Labels labels(graph.table, graph.labels);
+    const bool isIdle = graph.table.weight == CallWeight::Idle;
+    const std::vector<Hue> waits = isIdle ? huesOfCauses(tree) : std::vector<Hue>();
     // Level by level, each in order of its start.
     std::vector<FlameBox> above{{.start = 0, .end = graph.width(), .node = CallTree::kRoot}};
     while (!above.empty()) {
@@ -116,6 +156,8 @@ void layOut(FlameGraph& graph)
                 Hue hue = label.hue;
                 if (tree.entries()[node].kind == CallKind::Module)
                     hue = hueOfRange(tree.modulePath(node));
+                if (isIdle)
+                    hue = waits[node];
                 graph.places[node] = {static_cast<std::uint32_t>(graph.rows.size()),
                                       static_cast<std::uint32_t>(row.size())};
                 row.push_back({at, at + ns[node], node, label.index, hue});

@@ -2,18 +2,11 @@
 
 #include "core/analysis/waiting/idle_places.h"
 #include "core/base/error.h"
-#include "core/base/number_text.h"
-#include "core/model/party_index.h"
-#include "core/query/runs/process_rank.h"
-#include "core/query/runs/run_tables.h"
-#include "core/query/tables/path_steps.h"
-#include "core/store/host_sample_reader.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 namespace tilescope::query {
@@ -21,36 +14,21 @@ namespace tilescope::query {
 namespace {
 
 using analysis::HostCause;
-using analysis::IdleTime;
 
-constexpr std::array<std::pair<WaitingGroup, std::string_view>, 5> kWaitingGroups{
+constexpr std::array<std::pair<WaitingGroup, std::string_view>, 6> kWaitingGroups{
     {{WaitingGroup::Line, "line"},
+     {WaitingGroup::Innermost, "innermost"},
      {WaitingGroup::Function, "function"},
      {WaitingGroup::Place, "place"},
      {WaitingGroup::Cause, "cause"},
      {WaitingGroup::Thread, "thread"}}};
 
+/// The line of a stack's last call.
 CodeLine codeLineOf(const HostStack& stack)
 {
-    const auto [file, name] = analysis::partsOf(stack.function);
-    return {.file = std::string(file), .line = stack.line, .function = std::string(name)};
+    const auto [file, name, first] = analysis::partsOf(stack.function);
+    return {.file = std::string(file), .line = stack.line, .function = std::string(name), .firstLine = first};
 }
-
-/// What the recording has of one process.
-struct ProcessRecords {
-    ProcessIndex process = {};
-    std::map<DeviceIndex, std::vector<analysis::LaunchedWork>> work;
-    std::vector<analysis::CudaCall> calls; ///< CudaCall::name is an index of `callers`
-    struct Caller {
-        bool synchronizes = false;
-        std::uint32_t stack = kNoStack; ///< at the beginning of the call
-        bool operator==(const Caller&) const = default;
-        auto operator<=>(const Caller&) const = default;
-    };
-    std::vector<Caller> callers;
-    std::vector<analysis::Interval> windows; ///< steps; empty: the whole recording
-    HostSamples samples;
-};
 
 /// A row before its text is made: exact and estimated time.
 struct WaitingPart {
@@ -59,33 +37,38 @@ struct WaitingPart {
     double above = 0;
     std::int64_t samples = 0;
     bool isEstimate = false;
-    std::map<HostCause, double> causes;
+    struct CausePart {
+        double time = 0;
+        double below = 0;
+        double above = 0;
+    };
+    std::map<HostCause, CausePart> causes;
 
     void add(double exact, HostCause cause)
     {
         time += exact;
-        causes[cause] += exact;
+        causes[cause].time += exact;
     }
+    void addCause(const analysis::IdleShare& share, HostCause cause)
+    {
+        CausePart& part = causes[cause];
+        part.below = joined(part.below, share.time - share.interval.low);
+        part.above = joined(part.above, share.interval.high - share.time);
+        part.time += share.time;
+    }
+    /// Devices of a process are sampled independently. std::hypot() would need glibc 2.35.
+    static double joined(double sum, double reach) { return std::sqrt(sum * sum + reach * reach); }
 };
 
 class ProcessWaiting {
 public:
-    ProcessWaiting(const ProcessRecords& records, const std::unordered_map<ThreadId, std::string>& threads,
-                   WaitingTable& table, std::optional<std::int32_t> rank)
-        : records_(records), threads_(threads), table_(table), rank_(rank), stacks_(records.samples.stacks),
-          causes_(stacks_), program_(analysis::programCalls(stacks_))
+    ProcessWaiting(const ProcessIdle& process, const WaitingRecords& records, WaitingTable& table)
+        : process_(process), records_(records), table_(table), stacks_(process.stacks), causes_(stacks_),
+          program_(analysis::programCalls(stacks_))
     {
-        for (const auto& [device, work] : records.work) {
-            idle_.push_back(analysis::idleTime(work, records.samples, records.calls, records.windows));
-            total_ += idle_.back().total;
-            table.busy += idle_.back().busy;
-            table.samples += std::ssize(idle_.back().hits);
-            late_ += idle_.back().lateHits;
-        }
-        table.idle += total_;
+        for (const auto& [device, idle] : process.devices)
+            total_ += idle.total;
     }
-
-    std::int64_t late() const { return late_; }
 
     void addRows()
     {
@@ -93,6 +76,9 @@ public:
         switch (table_.group) {
         case WaitingGroup::Line:
             addCode([this](std::uint32_t stack) { return program_[stack]; }, true);
+            break;
+        case WaitingGroup::Innermost:
+            addCode([](std::uint32_t stack) { return stack; }, true);
             break;
         case WaitingGroup::Function:
             addCode([](std::uint32_t stack) { return stack; }, false);
@@ -133,22 +119,21 @@ private:
         const auto valueOf = [&](const HostSample& hit) {
             return hit.stack == kNoStack ? none : numberOf[hit.stack];
         };
-        for (const IdleTime& idle : idle_) {
+        for (const auto& [device, idle] : process_.devices) {
             const analysis::IdleShares shares = analysis::sharesOf(idle, stacks_, valueOf);
             for (const analysis::IdleShare& share : shares.shares)
                 addShare(parts[share.value], share);
             // The cause of a line is that with most of it.
-            constexpr auto kCauses = static_cast<std::uint32_t>(HostCause::Unexplained) + 1;
+            constexpr auto kCauses = static_cast<std::uint32_t>(analysis::kHostCauses);
             const analysis::IdleShares byCause =
                 analysis::sharesOf(idle, stacks_, [&](const HostSample& hit) {
                     return valueOf(hit) * kCauses + static_cast<std::uint32_t>(causes_.of(hit));
                 });
             for (const analysis::IdleShare& share : byCause.shares)
-                parts[share.value / kCauses].causes[static_cast<HostCause>(share.value % kCauses)] +=
-                    share.time;
+                parts[share.value / kCauses].addCause(share, static_cast<HostCause>(share.value % kCauses));
             unresolved.add(static_cast<double>(shares.unresolved.count()), HostCause::Unexplained);
             for (const analysis::IdleCall& call : idle.calls) {
-                const ProcessRecords::Caller& caller = records_.callers[call.name];
+                const CudaCaller& caller = process_.callers[call.name];
                 const std::uint32_t value = caller.stack == kNoStack ? none : numberOf[caller.stack];
                 parts[value].add(static_cast<double>(call.time.count()), causeOf(caller));
             }
@@ -169,7 +154,7 @@ private:
     void addCauses()
     {
         std::map<HostCause, WaitingPart> parts;
-        for (const IdleTime& idle : idle_) {
+        for (const auto& [device, idle] : process_.devices) {
             const analysis::IdleShares shares =
                 analysis::sharesOf(idle, stacks_, [this](const HostSample& hit) {
                     return static_cast<std::uint32_t>(causes_.of(hit));
@@ -177,13 +162,13 @@ private:
             for (const analysis::IdleShare& share : shares.shares) {
                 const auto cause = static_cast<HostCause>(share.value);
                 addShare(parts[cause], share);
-                parts[cause].causes[cause] += share.time;
+                parts[cause].addCause(share, cause);
             }
             if (shares.unresolved.count() > 0)
                 parts[HostCause::Unexplained].add(static_cast<double>(shares.unresolved.count()),
                                                   HostCause::Unexplained);
             for (const analysis::IdleCall& call : idle.calls) {
-                const HostCause cause = causeOf(records_.callers[call.name]);
+                const HostCause cause = causeOf(process_.callers[call.name]);
                 parts[cause].add(static_cast<double>(call.time.count()), cause);
             }
         }
@@ -193,10 +178,10 @@ private:
 
     void addPlaces()
     {
-        for (const IdleTime& idle : idle_)
+        for (const auto& [device, idle] : process_.devices)
             for (const analysis::IdlePlace& place : idle.places) {
                 WaitingRow row = rowOf(place.host, place.times);
-                row.thread = threadName(place.thread);
+                row.thread = records_.threadName(place.thread);
                 const auto [before, after] = analysis::divergenceOf(stacks_, place.before, place.after);
                 if (before != kNoStack)
                     row.line = codeLineOf(stacks_[before]);
@@ -209,7 +194,7 @@ private:
     void addThreads()
     {
         std::map<ThreadId, std::pair<Nanoseconds, std::vector<Nanoseconds>>> threads;
-        for (const IdleTime& idle : idle_)
+        for (const auto& [device, idle] : process_.devices)
             for (const analysis::IdlePlace& place : idle.places) {
                 auto& [time, times] = threads[place.thread];
                 time += place.host;
@@ -217,7 +202,7 @@ private:
             }
         for (const auto& [thread, sums] : threads) {
             WaitingRow row = rowOf(sums.first, sums.second);
-            row.thread = threadName(thread);
+            row.thread = records_.threadName(thread);
             table_.rows.push_back(std::move(row));
         }
     }
@@ -228,7 +213,7 @@ private:
         WaitingPart launching;
         WaitingPart queued;
         WaitingPart unknown;
-        for (const IdleTime& idle : idle_) {
+        for (const auto& [device, idle] : process_.devices) {
             launching.add(static_cast<double>(idle.launching.count()), HostCause::Launching);
             queued.add(static_cast<double>(idle.queued.count()), HostCause::Queued);
             unknown.add(static_cast<double>(idle.unknown.count()), HostCause::Unexplained);
@@ -250,20 +235,31 @@ private:
         if (same == table_.rows.end())
             table_.rows.push_back(std::move(row));
         else
-            same->idle += row.idle;
+            join(*same, row);
     }
 
-    static HostCause causeOf(const ProcessRecords::Caller& caller)
+    /// Of the same cause, both exact.
+    static void join(WaitingRow& row, const WaitingRow& more)
     {
-        return caller.synchronizes ? HostCause::Synchronization : HostCause::CudaCalls;
+        row.idle += more.idle;
+        for (const CauseTime& time : more.causes) {
+            const auto same = std::ranges::find(row.causes, time.cause, &CauseTime::cause);
+            if (same == row.causes.end())
+                row.causes.push_back(time);
+            else
+                same->time += time.time;
+        }
+    }
+
+    static HostCause causeOf(const CudaCaller& caller)
+    {
+        return analysis::causeOfCall(caller.call, caller.synchronizes);
     }
 
     static void addShare(WaitingPart& part, const analysis::IdleShare& share)
     {
-        // Devices of a process are sampled independently. std::hypot() would need glibc 2.35.
-        const auto with = [](double sum, double reach) { return std::sqrt(sum * sum + reach * reach); };
-        part.below = with(part.below, share.time - share.interval.low);
-        part.above = with(part.above, share.interval.high - share.time);
+        part.below = WaitingPart::joined(part.below, share.time - share.interval.low);
+        part.above = WaitingPart::joined(part.above, share.interval.high - share.time);
         part.time += share.time;
         part.samples += share.samples;
         part.isEstimate = true;
@@ -271,9 +267,15 @@ private:
 
     WaitingRow rowOf(const WaitingPart& part) const
     {
-        WaitingRow row{.rank = rank_, .idle = Nanoseconds(std::llround(part.time))};
+        WaitingRow row{.rank = process_.rank, .idle = Nanoseconds(std::llround(part.time))};
         const auto most =
-            std::ranges::max_element(part.causes, {}, [](const auto& each) { return each.second; });
+            std::ranges::max_element(part.causes, {}, [](const auto& each) { return each.second.time; });
+        for (const auto& [cause, time] : part.causes) {
+            row.causes.push_back({.cause = cause, .time = time.time});
+            if (time.below > 0 || time.above > 0)
+                row.causes.back().interval = analysis::ConfidenceInterval{std::max(0.0, time.time - time.below),
+                                                                          time.time + time.above};
+        }
         row.cause = most == part.causes.end() ? wordOf(HostCause::Unexplained) : wordOf(most->first);
         if (part.isEstimate) {
             row.interval =
@@ -285,17 +287,11 @@ private:
 
     WaitingRow rowOf(Nanoseconds time, std::vector<Nanoseconds> times) const
     {
-        WaitingRow row{.rank = rank_, .idle = time, .count = std::ssize(times)};
+        WaitingRow row{.rank = process_.rank, .idle = time, .count = std::ssize(times)};
         std::ranges::sort(times);
         row.median = times[times.size() / 2];
         row.longest = times.back();
         return row;
-    }
-
-    std::string threadName(ThreadId thread) const
-    {
-        const auto known = threads_.find(thread);
-        return known == threads_.end() ? "thread " + std::to_string(thread.value) : known->second;
     }
 
     /// The rows add up to the idle time: rounding is the longest row's.
@@ -313,138 +309,14 @@ private:
                             : 0;
     }
 
-    const ProcessRecords& records_;
-    const std::unordered_map<ThreadId, std::string>& threads_;
+    const ProcessIdle& process_;
+    const WaitingRecords& records_;
     WaitingTable& table_;
-    std::optional<std::int32_t> rank_;
     std::span<const HostStack> stacks_;
     analysis::HostCauses causes_;
     std::vector<std::uint32_t> program_;
-    std::vector<IdleTime> idle_; ///< by device
     Nanoseconds total_{0};
-    std::int64_t late_ = 0;
     std::size_t first_ = 0;
-};
-
-class WaitingReading {
-public:
-    WaitingReading(const store::RunReader& reader, const WaitingQuery& query)
-        : reader_(reader), query_(query), filter_(reader, chooseRun(reader, query.run).run, query.parties)
-    {
-        table_.run = chooseRun(reader, query.run);
-        table_.group = query.group;
-    }
-
-    WaitingTable read()
-    {
-        const RunId run = table_.run.run;
-        for (const EnvironmentEntry& entry : reader_.environment(run))
-            if (entry.key == "record.host_samples")
-                table_.recorded = entry.value;
-        for (HostSamples& samples : store::hostSamples(reader_.file(), run)) {
-            table_.hasStacks = table_.hasStacks || !samples.threads.empty();
-            if (!samples.threads.empty() && filter_.has(samples.threads.front().thread))
-                processes_[samples.process].samples = std::move(samples);
-        }
-        if (!table_.hasStacks)
-            return std::move(table_);
-        readSteps();
-        readWork();
-        readCalls();
-        for (const ThreadName& thread : reader_.threads(run))
-            if (thread.name)
-                threads_[thread.thread] = reader_.text(thread.name);
-        std::int64_t late = 0;
-        for (auto& [process, records] : processes_) {
-            if (query_.step && records.windows.empty())
-                continue;
-            ProcessWaiting waiting(records, threads_, table_, rankOf(filter_.parties(), process));
-            waiting.addRows();
-            late += waiting.late();
-        }
-        table_.lateShare =
-            table_.samples > 0 ? static_cast<double>(late) / static_cast<double>(table_.samples) : 0;
-        std::ranges::stable_sort(table_.rows, std::greater{}, &WaitingRow::idle);
-        std::erase_if(table_.rows, [](const WaitingRow& row) { return row.idle.count() <= 0; });
-        return std::move(table_);
-    }
-
-private:
-    void readSteps()
-    {
-        std::map<std::int32_t, int> numbers;
-        if (!query_.step)
-            table_.choice = stepChoice(reader_, table_.run.run, query_.parties);
-        for (const analysis::RecordedStep& step :
-             pathSteps(reader_, table_.run.run, filter_.parties(), [] { return false; })) {
-            const auto process = processes_.find(step.process);
-            if (process == processes_.end() || step.step == kNoStep ||
-                (query_.step && step.step != *query_.step) ||
-                !table_.choice.isTypical(numbersOf(filter_.parties(), step.process).process, step.step))
-                continue;
-            process->second.windows.push_back(step.wall);
-            ++numbers[step.step];
-        }
-        for (auto& [process, records] : processes_)
-            records.windows = analysis::unionOf(std::move(records.windows));
-        table_.steps = std::ssize(numbers);
-        table_.hasStep = !query_.step || table_.steps > 0;
-    }
-
-    void readWork()
-    {
-        reader_.eachDeviceEvent({.run = table_.run.run}, [this](const DeviceEvent& event) {
-            const auto process = processes_.find(filter_.parties().of(event.device, event.stream));
-            if (process != processes_.end())
-                process->second.work[event.device].push_back(
-                    {.start = event.start,
-                     .end = event.end,
-                     .launched = event.launched == Timestamp{} ? std::nullopt : std::optional(event.launched),
-                     .thread = event.launchThread});
-            return true;
-        });
-        for (auto& [number, process] : processes_)
-            for (auto& [device, work] : process.work)
-                std::ranges::stable_sort(work, {}, &analysis::LaunchedWork::start);
-    }
-
-    void readCalls()
-    {
-        // The stack at the beginning of a call is noted as that of a launch.
-        std::map<ThreadId, std::vector<HostSample>> launches;
-        for (const auto& [number, process] : processes_)
-            for (const SampledHostThread& thread : process.samples.threads)
-                std::ranges::copy_if(thread.samples, std::back_inserter(launches[thread.thread]),
-                                     &HostSample::isLaunch);
-        std::map<std::pair<ProcessIndex, ProcessRecords::Caller>, std::uint32_t> callers;
-        reader_.eachApiCall({.run = table_.run.run}, [&](const ApiCall& call) {
-            if (call.kind == ApiKind::Overhead || call.kind == ApiKind::Wait || call.kind == ApiKind::Launch)
-                return true;
-            const auto process = processes_.find(filter_.parties().of(call.thread));
-            if (process == processes_.end())
-                return true;
-            ProcessRecords::Caller caller{.synchronizes = call.kind == ApiKind::Synchronize};
-            const std::vector<HostSample>& own = launches[call.thread];
-            const auto at = std::ranges::lower_bound(own, call.start, {}, &HostSample::time);
-            if (at != own.end() && at->time == call.start)
-                caller.stack = at->stack;
-            std::vector<ProcessRecords::Caller>& all = process->second.callers;
-            const auto [known, isNew] =
-                callers.try_emplace({process->first, caller}, static_cast<std::uint32_t>(all.size()));
-            if (isNew)
-                all.push_back(caller);
-            process->second.calls.push_back(
-                {.start = call.start, .end = call.end, .thread = call.thread, .name = known->second});
-            return true;
-        });
-    }
-
-    const store::RunReader& reader_;
-    const WaitingQuery& query_;
-    PartyFilter filter_;
-    WaitingTable table_;
-    std::map<ProcessIndex, ProcessRecords> processes_;
-    std::unordered_map<ThreadId, std::string> threads_;
 };
 
 } // namespace
@@ -462,15 +334,33 @@ WaitingGroup waitingGroupOf(std::string_view word)
     if (known == kWaitingGroups.end())
         throw Error{.what = "show waiting cannot be grouped by '" + std::string(word) + "'",
                     .where = "--group",
-                    .remedy = "allowed here: line, function, place, cause, thread"};
+                    .remedy = "allowed here: line, innermost, function, place, cause, thread"};
     return known->first;
 }
 
-WaitingTable waiting(const store::RunReader& reader, const WaitingQuery& query)
+WaitingTable waitingTable(const WaitingRecords& records, WaitingGroup group)
 {
-    WaitingTable table;
-    reader.atOnce([&] { table = WaitingReading(reader, query).read(); });
+    WaitingTable table{.run = records.run,
+                       .group = group,
+                       .span = records.span,
+                       .idle = records.idle(),
+                       .busy = records.busy(),
+                       .choice = records.choice,
+                       .steps = records.steps,
+                       .samples = records.samples(),
+                       .lateShare = records.lateShare()};
+    for (const ProcessIdle& process : records.processes)
+        ProcessWaiting(process, records, table).addRows();
+    std::ranges::stable_sort(table.rows, std::greater{}, &WaitingRow::idle);
+    std::erase_if(table.rows, [](const WaitingRow& row) { return row.idle.count() <= 0; });
+    if (table.rows.empty())
+        table.whyEmpty = whyNothingWaits(records);
     return table;
+}
+
+WaitingTable waiting(const store::RunReader& reader, const WaitingScope& scope, WaitingGroup group)
+{
+    return waitingTable(waitingRecords(reader, scope), group);
 }
 
 } // namespace tilescope::query

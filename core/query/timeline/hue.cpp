@@ -13,7 +13,7 @@ namespace {
 using analysis::KernelFamily;
 using analysis::kKernelFamilies;
 
-constexpr std::array<std::string_view, kHueCount - kKernelFamilies> kWords = {
+constexpr std::array<std::string_view, Hue::FirstWait - kKernelFamilies> kWords = {
     "range",         "range",   "range",       "CUDA call", "busy",          "host launching",
     "synchronizing", "tracing", "unexplained", "Python",    "Python library"};
 
@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, kHueCount - kKernelFamilies> kWords = {
 std::string_view hueWord(Hue hue)
 {
     const auto index = static_cast<std::size_t>(hue);
+    if (hue.isWait())
+        return wordOf(static_cast<analysis::HostCause>(index - Hue::FirstWait));
     return hue.isFamily() ? wordOf(KernelFamily(index)) : kWords[index - kKernelFamilies];
 }
 

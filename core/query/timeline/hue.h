@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/waiting/host_cause.h"
 
 #include <compare>
 #include <cstddef>
@@ -26,6 +27,8 @@ public:
         GapUnexplained,
         Frame,        ///< a call in a stack, of the program's own code
         LibraryFrame, ///< the same, of a library or the interpreter
+        FirstWait,    ///< what the host does while a GPU is idle: one for each analysis::HostCause
+        LastWait = FirstWait + analysis::kHostCauses - 1,
     };
     using enum analysis::KernelFamily;
 
@@ -36,18 +39,25 @@ public:
 
     constexpr explicit operator std::size_t() const { return index_; }
     constexpr bool isFamily() const { return index_ < analysis::kKernelFamilies; }
+    constexpr bool isWait() const { return index_ >= FirstWait && index_ <= LastWait; }
     constexpr auto operator<=>(const Hue&) const = default;
 
 private:
     std::uint8_t index_;
 };
-inline constexpr std::size_t kHueCount = Hue::LibraryFrame + 1;
+inline constexpr std::size_t kHueCount = Hue::LastWait + 1;
 
 /// The display name of a family or of the reason for a gap.
 std::string_view hueWord(Hue hue);
 
 /// The hue of a kernel family's name; Other for an unknown name.
 Hue hueOfFamily(std::string_view family);
+
+/// The hue of what the host does while a GPU is idle.
+constexpr Hue hueOfCause(analysis::HostCause cause)
+{
+    return Hue(std::size_t{Hue::FirstWait} + static_cast<std::size_t>(cause));
+}
 
 /// The hue of a host op by its name (aten::mm, AddmmBackward0), from its family.
 Hue hueOfOp(std::string_view name);

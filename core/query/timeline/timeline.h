@@ -5,6 +5,7 @@
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/party_index.h"
+#include "core/query/timeline/sampled_frames.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
 #include "core/query/timeline/timeline_names.h"
@@ -125,6 +126,8 @@ public:
     void addRanges(std::span<const Range> ranges);
     /// Calls in the stacks of an interpreter.
     void addFrames(std::span<const Frame> frames);
+    /// The same as samples show them.
+    void addFrames(std::span<const SampledFrame> frames);
     /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);

@@ -98,6 +98,7 @@ struct TimelineBuilder::State {
     PartyIndex parties;
     std::map<ThreadId, RowsBuilder> ranges;
     std::map<ThreadId, RowsBuilder> frames;
+    bool isSampled = false; ///< `frames` are of samples
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
@@ -274,6 +275,18 @@ void TimelineBuilder::addFrames(std::span<const Frame> frames)
         const std::int64_t end = std::max(state_->at(frame.end), start);
         state_->frames[frame.thread].add(start, end, name.name, name.hue);
         state_->reach(end);
+    }
+}
+
+void TimelineBuilder::addFrames(std::span<const SampledFrame> frames)
+{
+    for (const SampledFrame& frame : frames) {
+        const NamedHue name = state_->names.frame(frame.function);
+        const std::int64_t start = state_->at(frame.start);
+        const std::int64_t end = std::max(state_->at(frame.end), start);
+        state_->frames[frame.thread].add(start, end, name.name, name.hue);
+        state_->reach(end);
+        state_->isSampled = true;
     }
 }
 
@@ -506,7 +519,7 @@ void TimelineBuilder::State::buildFrameLanes()
         lane.thread = thread;
         lane.process = parties.of(thread);
         lane.title = processTitle(lane.process) + "Python";
-        lane.detail = frames.size() > 1 ? threadTitle(thread) : "call stacks";
+        lane.detail = frames.size() > 1 ? threadTitle(thread) : isSampled ? "samples" : "call stacks";
         lane.rows = std::move(rows).build();
         const auto isAbove = [&lane](const Lane& other) {
             return other.kind == Lane::Kind::Ranges && other.thread == lane.thread;

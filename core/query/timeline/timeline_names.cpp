@@ -62,6 +62,14 @@ NamedHue TimelineNames::newFrame(StringId name)
     return frames_.put(name, add({std::string(text), labelOfFrame(text)}, hueOfFrame(text)));
 }
 
+NamedHue TimelineNames::frame(const std::string& name)
+{
+    const auto [known, isNew] = framesByText_.try_emplace(name);
+    if (isNew)
+        known->second = add({name, labelOfFrame(name)}, hueOfFrame(name));
+    return known->second;
+}
+
 NamedHue TimelineNames::newOp(StringId name)
 {
     const std::string_view text = textOf_(name);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ public:
     // Every box asks for its name: known ones are found inline.
     NamedHue range(StringId path) { return known(ranges_, path, &TimelineNames::newRange); }
     NamedHue frame(StringId name) { return known(frames_, name, &TimelineNames::newFrame); }
+    /// The same of a name that is not one of the file's strings.
+    NamedHue frame(const std::string& name);
     NamedHue op(StringId name) { return known(ops_, name, &TimelineNames::newOp); }
     NamedHue call(StringId name) { return known(calls_, name, &TimelineNames::newCall); }
     NamedHue device(StringId name, DeviceEventKind kind)
@@ -94,6 +97,7 @@ private:
     TextOf textOf_;
     DeviceNameOf deviceNameOf_;
     std::vector<TimelineName> names_;
+    std::map<std::string, NamedHue> framesByText_;
     Known ranges_, frames_, ops_, calls_;
     std::array<Known, 3> devices_; // by DeviceEventKind
     std::array<std::optional<NamedHue>, kHueCount> states_{};

@@ -30,8 +30,8 @@ def samples(data, skip):
     for _ in range(count):
         time += next(values)
         both = next(values)
-        stack += unfolded(both >> 4)
-        yield time, stack, both & 15
+        stack += unfolded(both >> 7)
+        yield time, stack, both & 127
 
 
 def main():

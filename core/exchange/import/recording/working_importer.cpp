@@ -170,6 +170,8 @@ private:
                                         {"inside", "record.inside"},
                                         {"inside_cycles", "record.inside_cycles"},
                                         {"inside_others", "record.inside_others"},
+                                        {"folder", "record.folder"},
+                                        {"packages", "record.packages"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second});

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What GPUs wait for in real programs, and what reading stacks costs.
+
+usage: waiting.py --tilescope PROGRAM [--only PROGRAMS] [--pairs N] [--keep FOLDER]
+
+Records programs whose host is the bottleneck (hf, generate, lightning, loop, loader) and prints the first lines of `show FILE waiting`,
+what their idle time goes to, and what advice says. A program whose packages are missing is left out. Then blocks of steps of train.py
+take turns, recorded with stacks and without (`--host-samples off`), and the median of the paired ratios is printed with the order
+statistics that enclose it with a probability of 95 %.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+HEAD = """import os, sys, time, warnings
+warnings.filterwarnings("ignore")
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+import torch
+def llama():
+    from transformers import LlamaConfig, LlamaForCausalLM
+    torch.manual_seed(0)
+    return LlamaForCausalLM(LlamaConfig(vocab_size=8192, hidden_size=768, intermediate_size=2048, num_hidden_layers=8,
+                                        num_attention_heads=12, num_key_value_heads=4,
+                                        max_position_embeddings=2048)).cuda().bfloat16()
+"""
+PROGRAMS = {
+    "hf": """from transformers import Trainer, TrainingArguments
+class Tokens(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4096
+    def __getitem__(self, i):
+        x = torch.randint(0, 8192, (256,))
+        return dict(input_ids=x, labels=x)
+arguments = TrainingArguments("/tmp/hf", max_steps=40, per_device_train_batch_size=8, bf16=True, logging_steps=20,
+                              save_strategy="no", report_to=[], dataloader_num_workers=2, gradient_accumulation_steps=2)
+Trainer(model=llama(), args=arguments, train_dataset=Tokens()).train()
+""",
+    "generate": """m = llama().eval()
+x = torch.randint(0, 8192, (4, 128), device="cuda")
+with torch.no_grad():
+    for tokens in (8, 64):
+        torch.cuda.synchronize()
+        t = time.time()
+        m.generate(x, max_new_tokens=tokens, do_sample=False, pad_token_id=0)
+        torch.cuda.synchronize()
+        print("generate of %d tokens: %.1f ms" % (tokens, (time.time() - t) * 1e3))
+""",
+    "lightning": """import lightning as L
+class M(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = llama()
+    def training_step(self, batch, i):
+        return self.net(input_ids=batch, labels=batch).loss
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters(), fused=True)
+L.Trainer(max_steps=20, logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+          accelerator="gpu", devices=1).fit(M(), torch.utils.data.DataLoader(torch.randint(0, 8192, (512, 256)), batch_size=8, num_workers=2))
+""",
+    "loop": """m = llama()
+o = torch.optim.AdamW(m.parameters(), fused=True)
+x = torch.randint(0, 8192, (8, 256), device="cuda")
+for _ in range(60):
+    loss = m(input_ids=x, labels=x).loss
+    loss.backward()
+    o.step()
+    o.zero_grad()
+    torch.cuda.synchronize()
+""",
+    "loader": """import gc, logging, threading
+logging.basicConfig(stream=open(os.devnull, "w"), level=logging.INFO)
+class Tokens(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4096
+    def __getitem__(self, i):
+        return torch.tensor([j * i % 8192 for j in range(257)])
+net = torch.nn.Sequential(torch.nn.Embedding(8192, 256), *[torch.nn.Linear(256, 256) for _ in range(16)], torch.nn.Linear(256, 8192)).cuda()
+o = torch.optim.AdamW(net.parameters(), foreach=False)
+kept = [[i] for i in range(300000)]
+def compute(batch):
+    return torch.nn.functional.cross_entropy(net(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+def train(batch):
+    loss = compute(batch.cuda())
+    loss.backward()
+    o.step()
+    o.zero_grad()
+    return loss.item()
+for i, batch in enumerate(torch.utils.data.DataLoader(Tokens(), batch_size=8)):
+    value = train(batch)
+    logging.info("step %d loss %f", i, value)
+    if i % 10 == 9:
+        gc.collect()
+    if i == 60:
+        break
+""",
+}
+
+
+def record(options, name, folder):
+    script = folder / (name + ".py")
+    script.write_text(HEAD + PROGRAMS[name])
+    file = folder / (name + ".tscope")
+    done = subprocess.run([options.tilescope, "record", "-o", str(file), "--", sys.executable, str(script)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=options.limit, cwd=folder)
+    print("== %s: status %d" % (name, done.returncode), flush=True)
+    if done.returncode != 0 or not file.exists():
+        print(done.stdout[-600:], flush=True)
+        return
+    for line in done.stdout.splitlines():
+        if "generate of" in line:
+            print(line)
+    show = [options.tilescope, "show", str(file)]
+    for words, lines in ((["waiting", "--limit", "8"], 20), (["waiting", "--group", "innermost", "--limit", "6"], 14),
+                         (["waiting", "--group", "cause"], 20), (["waiting", "--group", "place", "--limit", "3"], 8)):
+        printed = subprocess.run([*show, *words], text=True, capture_output=True, env=dict(os.environ, COLUMNS="150"))
+        print("\n".join((printed.stdout + printed.stderr).splitlines()[:lines]), flush=True)
+    rows = json.loads(subprocess.run([*show, "advice", "--format", "json"], text=True, capture_output=True).stdout or "[]")
+    for row in rows:
+        if row.get("sentence"):
+            print("advice:", row["rule"], row["sentence"])
+    for row in json.loads(subprocess.run([*show, "environment", "--format", "json"], text=True, capture_output=True).stdout or "[]"):
+        if row["key"].startswith("record.host") or row["key"] in ("record.folder", "record.packages", "record.missed"):
+            print(row["key"], row["value"], flush=True)
+
+
+def median_interval(ratios):
+    ordered, count, below, tail = sorted(ratios), len(ratios), -1, 0.0
+    while below + 1 < count // 2 and tail + math.comb(count, below + 1) / 2 ** count <= 0.025:
+        below += 1
+        tail += math.comb(count, below) / 2 ** count
+    low, high = (ordered[below], ordered[count - 1 - below]) if below >= 0 else (0.0, math.inf)
+    return "%.4f [%.4f, %.4f]" % (statistics.median(ordered), low, high)
+
+
+class Turns:
+    def __init__(self, options, folder, name, words):
+        train = [sys.executable, str(HERE / "train.py"), "--turns", "--steps", "12"]
+        command = train if words is None else [options.tilescope, "record", *words, "-o", str(folder / (name + ".tscope")), "--", *train]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def wait(self):
+        for line in self.process.stdout:
+            if line.strip() == "ready":
+                return
+        raise RuntimeError("a program ended before its steps")
+
+    def turn(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)["step_ms"]
+        raise RuntimeError("a program ended in its steps")
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def cost(options, folder):
+    variants = {"bare": None, "bare again": None, "stacks": [], "without stacks": ["--host-samples", "off"]}
+    turns = {name: Turns(options, folder, name.replace(" ", "_"), words) for name, words in variants.items()}
+    for each in turns.values():
+        each.wait()
+    steps = {name: [] for name in turns}
+    for pair in range(options.pairs):
+        order = list(turns)
+        order = order[pair % 4:] + order[:pair % 4]
+        for name in order:
+            steps[name].append(turns[name].turn())
+    for each in turns.values():
+        each.end()
+    for name, base in (("bare again", "bare"), ("without stacks", "bare"), ("stacks", "bare"), ("stacks", "without stacks")):
+        ratios = [a / b for a, b in zip(steps[name], steps[base])]
+        print("%s / %s: %s of %d blocks, %.3f ms" % (name, base, median_interval(ratios), len(ratios), statistics.median(steps[name])), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tilescope", required=True)
+    parser.add_argument("--only", default=",".join(PROGRAMS))
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--limit", type=int, default=60, help="seconds of a program")
+    parser.add_argument("--keep", help="folder of the recordings")
+    options = parser.parse_args()
+    options.tilescope = str(pathlib.Path(options.tilescope).resolve())
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(options.keep or temporary).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in filter(None, options.only.split(",")):
+            try:
+                record(options, name, folder)
+            except Exception as failure:
+                print(name, "failed:", failure, flush=True)
+        if options.pairs:
+            cost(options, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+#include "core/query/tables/waiting_table.h"
+
+#include "core/base/error.h"
+#include "core/query/tables/advice_table.h"
+#include "core/query/tables/flame_graph.h"
+#include "core/query/tables/idle_tree.h"
+#include "core/query/tables/source_folders.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/ui/waiting_fixture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+namespace tilescope::query {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WaitingTables : public ::testing::Test {
+protected:
+    WaitingTables()
+    {
+        test::writeWaitingFile(folder_ / "a.tscope", folder_ / "program");
+        reader_.emplace(folder_ / "a.tscope");
+    }
+    WaitingRecords records(const WaitingScope& scope = {.run = RunId{1}}) const
+    {
+        return waitingRecords(*reader_, scope);
+    }
+
+    testing::TemporaryFolder folder_;
+    std::optional<store::RunReader> reader_;
+};
+
+Nanoseconds sumOf(const WaitingTable& table)
+{
+    Nanoseconds sum{0};
+    for (const WaitingRow& row : table.rows)
+        sum += row.idle;
+    return sum;
+}
+
+TEST_F(WaitingTables, RowsOfEachGroupingAddUpToTheIdleTime)
+{
+    const WaitingRecords all = records();
+    EXPECT_GT(all.idle().count(), 0);
+    EXPECT_EQ(all.steps, 12);
+    for (const auto group : {WaitingGroup::Line, WaitingGroup::Innermost, WaitingGroup::Function, WaitingGroup::Place,
+                             WaitingGroup::Cause, WaitingGroup::Thread})
+        EXPECT_EQ(sumOf(waitingTable(all, group)), all.idle()) << wordOf(group);
+}
+
+TEST_F(WaitingTables, CausesOfARowAddUpToItsTime)
+{
+    for (const auto group : {WaitingGroup::Line, WaitingGroup::Innermost, WaitingGroup::Cause})
+        for (const WaitingRow& row : waitingTable(records(), group).rows) {
+            double sum = 0;
+            for (const CauseTime& part : row.causes)
+                sum += part.time;
+            EXPECT_NEAR(sum, static_cast<double>(row.idle.count()), 100) << row.cause;
+        }
+}
+
+TEST_F(WaitingTables, AGroupingOfAnyCodeNamesLinesOfLibraries)
+{
+    const auto has = [](const WaitingTable& table, const std::string& file) {
+        return std::ranges::any_of(table.rows,
+                                   [&](const WaitingRow& row) { return row.line && row.line->file == file; });
+    };
+    EXPECT_FALSE(has(waitingTable(records(), WaitingGroup::Line), "torch/autograd/graph.py"));
+    EXPECT_TRUE(has(waitingTable(records(), WaitingGroup::Innermost), "torch/autograd/graph.py"));
+}
+
+TEST_F(WaitingTables, TheTreeHasTheTimesOfTheTable)
+{
+    const WaitingRecords all = records();
+    const CallTreeTable tree = idleTree(all);
+    EXPECT_EQ(tree.tree.totalAmount(), all.idle().count());
+    std::map<std::string, double> causes;
+    for (CallTree::Node node = 1; node < tree.tree.entries().size(); ++node) {
+        const CallTree::Node cause = tree.tree.entries()[node].kind == CallKind::Call ? tree.tree.entries()[node].parent
+                                                                                     : node;
+        causes[tree.tree.nameOf(cause)] += static_cast<double>(tree.tree.entries()[node].amount);
+    }
+    for (const WaitingRow& row : waitingTable(all, WaitingGroup::Cause).rows)
+        EXPECT_NEAR(causes[row.cause], static_cast<double>(row.idle.count()),
+                    1e-6 * static_cast<double>(all.idle().count()))
+            << row.cause;
+}
+
+TEST_F(WaitingTables, TheInvertedTreeBeginsWithCausesAndKeepsTheirColours)
+{
+    const FlameGraph graph = flameGraph(idleTree(records()), true);
+    EXPECT_EQ(graph.width(), records().idle().count());
+    for (const FlameBox& box : graph.rows.front())
+        EXPECT_TRUE(box.hue.isWait()) << graph.labels[box.label];
+}
+
+TEST_F(WaitingTables, BoxesOfFunctionsHaveShortLabels)
+{
+    const FlameGraph graph = flameGraph(idleTree(records()), false);
+    EXPECT_NE(std::ranges::find(graph.labels, "train_step (train.py)"), graph.labels.end());
+}
+
+TEST_F(WaitingTables, ATimeSpanCutsTheIdleTime)
+{
+    const TimeSpan first{Nanoseconds(0), Nanoseconds(60'000'000)};
+    const TimeSpan rest{first.to, Nanoseconds::max()};
+    const WaitingRecords before = records({.run = RunId{1}, .span = first});
+    EXPECT_EQ(before.steps, 0);
+    EXPECT_EQ(before.idle() + before.busy(), first.to);
+    EXPECT_GT(records({.run = RunId{1}, .span = rest}).idle(), before.idle());
+}
+
+TEST_F(WaitingTables, SayWhyThereIsNothing)
+{
+    EXPECT_THAT(waitingTable(records({.run = RunId{3}}), WaitingGroup::Line).whyEmpty,
+                HasSubstr("holds no stacks of Python at launches"));
+    EXPECT_THAT(idleTree(records({.run = RunId{1}, .step = 99})).whyEmpty, HasSubstr("has no such step"));
+    EXPECT_THROW(callTree(*reader_, {.run = RunId{1}, .rangeGlob = "step"}, {.weight = CallWeight::Idle}), Error);
+}
+
+TEST_F(WaitingTables, TwoRunsAreComparedByAMeanStep)
+{
+    const CallTreeDifference difference =
+        callTreeDifference(*reader_, {.run = RunId{1}}, *reader_, {.run = RunId{2}}, {.weight = CallWeight::Idle});
+    EXPECT_EQ(difference.stepsA, 12);
+    EXPECT_NEAR(static_cast<double>(difference.totalA.front()), static_cast<double>(records().idle().count()) / 12.0,
+                1000);
+    EXPECT_LT(difference.totalB.front(), difference.totalA.front());
+}
+
+TEST_F(WaitingTables, AdviceNamesTheLine)
+{
+    const AdviceTable table = advice(*reader_, RunId{1});
+    EXPECT_TRUE(table.hasHostStacks);
+    const auto found = [&](analysis::AdviceRule rule) {
+        const auto row = std::ranges::find(table.rows, rule, &Advice::rule);
+        return row == table.rows.end() ? std::string() : row->sentence;
+    };
+    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound), HasSubstr("Most at train.py:15 in train_step: "));
+    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound),
+                HasSubstr("are below forward of transformers/models/llama/modeling_llama.py:26: compile that module."));
+    EXPECT_THAT(found(analysis::AdviceRule::Synchronization), HasSubstr("Most at train.py:19 in train_step: "));
+    EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
+    EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("Most at train.py:26 in main: "));
+    EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
+}
+
+TEST_F(WaitingTables, SourceIsOfTheFileThatRan)
+{
+    const SourceFolders folders = sourceFolders(*reader_, RunId{1});
+    const SourceText source = sourceOf(folders, "train.py(14): train_step", "here");
+    ASSERT_GE(source.lines.size(), 15U) << source.why;
+    EXPECT_EQ(source.lines[14], "    loss = model(tokens, labels=tokens).loss");
+    EXPECT_FALSE(sourceOf(folders, "transformers/models/llama/modeling_llama.py(11): forward", "here").lines.empty());
+    EXPECT_THAT(sourceOf(folders, "train.py(15): train_step", "here").why, HasSubstr("it is not the file that ran"));
+    EXPECT_THAT(sourceOf(folders, "other.py(1): f", "here").why, HasSubstr("recorded on node"));
+    EXPECT_THAT(sourceOf(folders, "other.py(1): f", "node").why, HasSubstr("is not where it was recorded"));
+    EXPECT_THAT(sourceOf(folders, "<string>(1): <module>", "node").why, HasSubstr("has no source file"));
+    std::filesystem::last_write_time(folder_ / "program" / "train.py",
+                                     std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+    EXPECT_THAT(sourceOf(folders, "train.py(14): train_step", "here").why, HasSubstr("changed after the run began"));
+}
+
+} // namespace
+} // namespace tilescope::query

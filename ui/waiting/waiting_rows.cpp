@@ -1,0 +1,237 @@
+#include "ui/waiting/waiting_rows.h"
+
+#include "core/exchange/waiting_columns.h"
+#include "ui/kit/count_text.h"
+#include "ui/kit/number_text.h"
+#include "ui/kit/table_cells.h"
+#include "ui/kit/tone.h"
+
+#include <QObject>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tilescope::ui {
+
+namespace {
+
+using query::WaitingRow;
+using query::WaitingTable;
+
+constexpr double kMuchLate = 0.02;
+
+QString words(const std::string& text)
+{
+    return QString::fromStdString(text);
+}
+
+Swatch swatchOf(const WaitingRow& row)
+{
+    const auto cause = analysis::hostCauseOf(row.cause);
+    return cause ? Swatch::of(query::hueOfCause(*cause)) : Swatch::neutral();
+}
+
+// trainer.py:12; what has no line is its cause.
+QString nameOf(const WaitingRow& row)
+{
+    if (!row.line)
+        return words(exchange::titleOfCause(row.cause));
+    const QString text = words(exchange::lineText(row.line));
+    return text.mid(text.lastIndexOf(QLatin1Char('/')) + 1);
+}
+
+// Where a line is in another run: by its place, or what it is if it has none.
+using LineKey = std::tuple<std::string, std::int64_t, std::string, std::string>;
+LineKey keyOf(const WaitingRow& row)
+{
+    return row.line ? LineKey{row.line->file, row.line->line, row.line->function, {}}
+                    : LineKey{{}, 0, {}, row.cause};
+}
+
+std::map<LineKey, double> timesOf(const WaitingTable& lines)
+{
+    std::map<LineKey, double> times;
+    for (const WaitingRow& row : lines.rows)
+        times[keyOf(row)] += lines.perStep(row.idle);
+    return times;
+}
+
+// A line of one of two runs, with the times of both, in ns of a mean step.
+struct LineOfTwo : WaitingRow {
+    double a = 0;
+    double b = 0;
+};
+
+void nameColumns(auto& maker)
+{
+    maker.add(makeColumn(QObject::tr("Line"), TableColumn::Kind::Text, 0),
+              [](const WaitingRow& row) {
+                  return makeWords(nameOf(row), words(exchange::lineText(row.line)));
+              })
+        .swatch = true;
+    maker.add(makeColumn(QObject::tr("Function"), TableColumn::Kind::Text, 120, true), [](const WaitingRow& row) {
+        return makeWords(row.line ? words(row.line->function) : QString());
+    });
+}
+
+TableData rowsOfTwo(const WaitingTable& lines, const WaitingTable& other)
+{
+    const std::map<LineKey, double> second = timesOf(other);
+    std::vector<LineOfTwo> rows;
+    std::map<LineKey, bool> isListed;
+    const auto add = [&](const WaitingTable& of, bool isFirst) {
+        for (const WaitingRow& row : of.rows) {
+            const LineKey key = keyOf(row);
+            if (!isListed.try_emplace(key, true).second)
+                continue;
+            LineOfTwo& both = rows.emplace_back();
+            static_cast<WaitingRow&>(both) = row;
+            both.a = isFirst ? of.perStep(row.idle) : 0;
+            const auto found = second.find(key);
+            both.b = found == second.end() ? 0 : found->second;
+        }
+    };
+    add(lines, true);
+    add(other, false);
+    TableMaker<LineOfTwo> maker(rows);
+    nameColumns(maker);
+    using Of = exchange::ColumnOf<LineOfTwo>;
+    const exchange::Shown shown{.unit = exchange::Unit::Nanoseconds, .unitGroup = 1};
+    maker.add(Of("", "idle A", &LineOfTwo::a, shown), 70);
+    maker.add(Of("", "idle B", &LineOfTwo::b, shown), 70);
+    maker.add(Of("", "B - A", [](const LineOfTwo& row) { return row.b - row.a; },
+                 {.unit = exchange::Unit::Nanoseconds,
+                  .meaning = exchange::Meaning::Difference,
+                  .unitGroup = 1}),
+              80, [](TableCell& cell, const LineOfTwo& row) { cell.tone = toneOf(row.b - row.a, true); });
+    return maker.table(rows, [](const LineOfTwo& row) { return swatchOf(row); });
+}
+
+} // namespace
+
+TableData lineRows(const WaitingTable& lines, const WaitingTable* other)
+{
+    if (other != nullptr)
+        return rowsOfTwo(lines, *other);
+    const exchange::WaitingColumns of(lines);
+    TableMaker<WaitingRow> maker(lines.rows);
+    nameColumns(maker);
+    maker.add(of.idle, 70);
+    maker.addBar(of.idle, 60);
+    maker.add(of.share, 54);
+    maker.add(of.interval, 96);
+    maker.add(of.samples, 66);
+    return maker.table(lines.rows, swatchOf);
+}
+
+std::vector<MeanStepBar::Part> stepParts(const WaitingTable& causes)
+{
+    std::vector<MeanStepBar::Part> parts{{.hue = query::Hue::Busy,
+                                          .title = QObject::tr("GPU busy"),
+                                          .time = causes.perStep(causes.busy),
+                                          .isIdle = false}};
+    for (const WaitingRow& row : causes.rows) {
+        const auto cause = analysis::hostCauseOf(row.cause);
+        if (!cause)
+            continue;
+        const query::Hue hue = query::hueOfCause(*cause);
+        const auto same = std::ranges::find(parts, hue, &MeanStepBar::Part::hue); // of another process
+        if (same != parts.end())
+            same->time += causes.perStep(row.idle);
+        else
+            parts.push_back({.hue = hue,
+                             .title = words(exchange::titleOfCause(row.cause)),
+                             .time = causes.perStep(row.idle)});
+    }
+    std::ranges::stable_sort(parts.begin() + 1, parts.end(), std::greater{}, &MeanStepBar::Part::time);
+    return parts;
+}
+
+QString waitingSentence(const WaitingTable& causes, const WaitingTable& lines)
+{
+    QString text = words(exchange::idleSentence(causes)) + QLatin1Char(' ') + words(exchange::causesSentence(causes));
+    const auto costliest = std::ranges::find_if(lines.rows, [](const WaitingRow& row) { return row.line.has_value(); });
+    if (costliest != lines.rows.end())
+        text += QObject::tr(" The costliest line is %1 with %2.")
+                    .arg(nameOf(*costliest), timeText(lines.perStep(costliest->idle)));
+    return text;
+}
+
+QString waitingFigures(const WaitingTable& causes)
+{
+    QString text = counted(causes.samples, "sample");
+    if (causes.steps > 0)
+        text = counted(causes.steps, "step") + QStringLiteral(", ") + text;
+    if (causes.lateShare > kMuchLate)
+        text += QObject::tr(", %1 late: the cores were full").arg(percentText(causes.lateShare));
+    return text;
+}
+
+TableData sourceRows(const query::SourceText& source, const WaitingTable& lines, const WaitingRow& row, int around)
+{
+    using Kind = TableColumn::Kind;
+    struct SourceLine {
+        std::int64_t number = 0;
+        std::string text;
+        double idle = 0; ///< ns of a mean step; 0: none
+        query::Hue hue = query::Hue::Range;
+    };
+    std::map<std::int64_t, SourceLine> known;
+    for (const WaitingRow& each : lines.rows)
+        if (each.line && each.line->file == row.line->file) {
+            SourceLine& line = known[each.line->line];
+            line.idle += lines.perStep(each.idle);
+            if (const auto cause = analysis::hostCauseOf(each.cause))
+                line.hue = query::hueOfCause(*cause);
+        }
+    std::vector<SourceLine> rows;
+    const auto last = std::min<std::int64_t>(std::ssize(source.lines), row.line->line + around);
+    for (std::int64_t i = std::max<std::int64_t>(1, row.line->line - around); i <= last; ++i) {
+        SourceLine line;
+        if (const auto found = known.find(i); found != known.end())
+            line = found->second;
+        line.number = i;
+        line.text = source.lines[std::size_t(i - 1)];
+        rows.push_back(std::move(line));
+    }
+    TableMaker<SourceLine> maker(rows);
+    using Of = exchange::ColumnOf<SourceLine>;
+    maker.add(makeColumn(QObject::tr("Line"), Kind::Number, 50, true),
+              [](const SourceLine& line) { return makeNumber(double(line.number), Unit{}); });
+    TableColumn& text = maker.add(makeColumn(QObject::tr("Source"), Kind::Text, 0), [](const SourceLine& line) {
+        return makeWords(words(line.text).replace(QLatin1Char('\t'), QStringLiteral("    ")));
+    });
+    text.code = true;
+    maker.add(Of("", "idle",
+                 [](const SourceLine& line) { return line.idle > 0 ? exchange::Cell(line.idle) : exchange::Cell(); },
+                 {.unit = exchange::Unit::Nanoseconds}),
+              80, [](TableCell& cell, const SourceLine& line) {
+                  if (line.idle <= 0)
+                      cell.text.clear();
+              });
+    const auto most = std::ranges::max_element(rows, {}, &SourceLine::idle);
+    maker.add(makeColumn({}, Kind::Bar, 60), [largest = most == rows.end() ? 0.0 : most->idle](const SourceLine& line) {
+        return line.idle > 0 ? makeBar(line.idle, largest) : TableCell{};
+    });
+    TableData data = maker.table(rows, [](const SourceLine& line) {
+        return line.idle > 0 ? Swatch::of(line.hue) : Swatch{};
+    });
+    for (TableColumn& column : data.columns)
+        column.sortable = false;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        data.rows[i].id = rows[i].number;
+        data.rows[i].strong = rows[i].number == row.line->line;
+    }
+    return data;
+}
+
+bool isAboutWaiting(analysis::AdviceRule rule)
+{
+    using analysis::AdviceRule;
+    return rule == AdviceRule::LaunchBound || rule == AdviceRule::Synchronization || rule == AdviceRule::DataLoading ||
+           rule == AdviceRule::Fragmentation || rule == AdviceRule::GarbageCollection ||
+           rule == AdviceRule::HostOptimizer || rule == AdviceRule::Logging;
+}
+
+} // namespace tilescope::ui
