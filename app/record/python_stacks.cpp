@@ -22,6 +22,7 @@ namespace tilescope::record {
 constinit PythonLayout PythonStacks::layout;
 constinit InterpreterState PythonStacks::interpreter;
 constinit std::atomic<bool> PythonStacks::on{false};
+constinit int (*PythonStacks::isInitialized)() = nullptr;
 constinit std::array<SampledThread, kMostSampledThreads> PythonStacks::threads{};
 
 namespace {
@@ -287,7 +288,7 @@ InterpreterState stateOf(const GuardedMemory& memory, const PythonLayout& layout
 
 std::string PythonStacks::check(int minor)
 {
-    if (!api.load())
+    if (!api.load() || !findFunction(isInitialized, "Py_IsInitialized"))
         return "this Python lacks functions of its C API";
     const std::optional<PythonLayout> found = PythonLayout::of(minor);
     if (!found)

@@ -44,13 +44,15 @@ struct PythonStacks {
     static void start() noexcept;
     /// Ends that before the interpreter ends, and waits until no thread reads its stack.
     static void stop() noexcept;
-    static bool isOn() noexcept { return on.load(std::memory_order_acquire); }
+    /// Also ends by itself when the interpreter begins to end: it frees the stacks much later.
+    static bool isOn() noexcept { return on.load(std::memory_order_acquire) && isInitialized() != 0; }
     /// In a forked child, by its only thread: the sampled threads are the parent's.
     static void forgetThreads() noexcept;
 
     static PythonLayout layout; ///< of check()
     static InterpreterState interpreter;
     static std::atomic<bool> on;
+    static int (*isInitialized)(); ///< Py_IsInitialized; set before `on`
     static std::array<SampledThread, kMostSampledThreads> threads;
 };
 

@@ -85,8 +85,6 @@ class Recorder:
     def _record_stacks(self):
         """Records the Python stacks of threads that launch, if the memory has stacks where they are expected: also one
         with a generator, a callback of a C function, and names beyond ASCII."""
-        import atexit
-
         minor = sys.version_info[1]
         if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
             self.fact("host_samples", "Python stacks were not read: they need CPython 3.9 or later")
@@ -95,7 +93,7 @@ class Recorder:
         exec(compile("def gr\u00f6\u00dfe\u540d():\n\n    return check()\n", "n\u00e9.py", "exec"), names)
         nested = (same for same in map(lambda _: names["gr\u00f6\u00dfe\u540d"](), (0,)))
         if self.check_stacks(minor) and next(nested):
-            atexit.register(self.stop_stacks)
+            _at_end.append(self.stop_stacks)
             self.start_stacks()
             # Stacks name files from the folder of the program or of its packages.
             packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
