@@ -22,7 +22,7 @@ namespace tilescope::record {
 constinit PythonLayout PythonStacks::layout;
 constinit InterpreterState PythonStacks::interpreter;
 constinit std::atomic<bool> PythonStacks::on{false};
-constinit int (*PythonStacks::isInitialized)() = nullptr;
+int (*PythonStacks::isInitialized)() = nullptr;
 constinit std::array<SampledThread, kMostSampledThreads> PythonStacks::threads{};
 
 namespace {

@@ -37,7 +37,10 @@ constexpr int kTimeInterval = 1; // CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTE
 constexpr int kKeepOldest = 0;   // CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST
 constexpr int kImageIsFull = 1;  // CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
 constexpr std::size_t kHardwareBuffer = std::size_t{256} << 20; // some 10 KiB a sample
-constexpr std::uint32_t kSamplesOfImage = 2048;
+// An image holds what is sampled in this time, which is longer than between two readings: a full image loses a sample.
+constexpr std::int64_t kTimeOfImageNs = 150'000'000;
+constexpr std::int64_t kLeastSamplesOfImage = 128;
+constexpr std::int64_t kMostSamplesOfImage = 4096;
 constexpr std::uint64_t kSamplesForConstants = 100;
 
 struct Head {
@@ -126,7 +129,7 @@ struct ImageSizeParams {
     void* sampling = nullptr;
     const char** metrics = nullptr;
     std::size_t count = 0;
-    std::uint32_t samples = kSamplesOfImage;
+    std::uint32_t samples = 0;
     std::size_t size = 0;
 };
 struct ImageParams {
@@ -402,15 +405,14 @@ public:
                  std::size_t constants, Nanoseconds interval)
         : library_(std::move(library)), device_(device), metrics_(std::move(metrics)),
           names_(pointersOf(metrics_)), values_(metrics_.size()), constants_(constants),
-          host_(*library_, device)
+          host_(*library_, device), config_(host_.configuration(metrics_))
     {
-        std::vector<std::uint8_t> config = host_.configuration(metrics_);
         auto enabled = sized<EnableParams>();
         enabled.device = static_cast<std::size_t>(device);
         require(library_->call("cuptiPmSamplingEnable", enabled), "sample the counters");
         sampling_ = enabled.sampling;
         try {
-            configure(config, interval);
+            configure(interval);
         } catch (...) {
             disable();
             throw;
@@ -436,8 +438,8 @@ public:
                 require(result, "decode samples");
             pass(take);
             isFull = decoded.stopReason == kImageIsFull && seen_ > 0;
-            // A full image loses a sample, and an empty one takes time.
-            if (isFull || seen_ > kSamplesOfImage / 2)
+            // Each call decodes into an empty image, as NVIDIA's own sample does.
+            if (seen_ > 0)
                 initializeImage();
         }
         return overflow;
@@ -455,18 +457,21 @@ public:
 private:
     void require(Result result, std::string_view what) const { library_->require(result, what, device_); }
 
-    void configure(const std::vector<std::uint8_t>& config, Nanoseconds interval)
+    void configure(Nanoseconds interval)
     {
         auto set = sized<SetConfigParams>();
         set.sampling = sampling_;
-        set.configSize = config.size();
-        set.config = config.data();
+        set.configSize = config_.size();
+        set.config = config_.data();
         set.interval = static_cast<std::uint64_t>(interval.count());
         require(library_->call("cuptiPmSamplingSetConfig", set), "sample at this interval");
         auto size = sized<ImageSizeParams>();
         size.sampling = sampling_;
         size.metrics = names_.data();
         size.count = names_.size();
+        size.samples = static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(kTimeOfImageNs / std::max<std::int64_t>(interval.count(), 1),
+                                     kLeastSamplesOfImage, kMostSamplesOfImage));
         require(library_->call("cuptiPmSamplingGetCounterDataSize", size), "size its samples");
         image_.resize(size.size);
         initializeImage();
@@ -529,8 +534,9 @@ private:
     std::size_t constants_;
     std::uint64_t evaluated_ = 0; ///< samples
     HostMetrics host_;
-    std::vector<std::uint8_t> image_; ///< some tens of KiB a sample: a value of each counter of each unit
-    std::size_t seen_ = 0;            ///< samples of the image that were passed on
+    std::vector<std::uint8_t> config_; ///< CUPTI reads it while it decodes
+    std::vector<std::uint8_t> image_;  ///< some tens of KiB a sample: a value of each counter of each unit
+    std::size_t seen_ = 0;             ///< samples of the image that were passed on
     void* sampling_ = nullptr;
     bool runs_ = false;
 };

@@ -27,8 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLook = std::chrono::milliseconds(20);  // until the program has loaded CUPTI
-constexpr auto kEmpty = std::chrono::milliseconds(50); // between readings of the hardware's buffer
+constexpr auto kLook = std::chrono::milliseconds(20);   // until the program has loaded CUPTI
+constexpr auto kEmpty = std::chrono::milliseconds(100); // between readings of the hardware's buffer
 
 /// Measured with the metrics: a constant.
 constexpr const char* kPeak = "dram__bytes_read.sum.peak_sustained_elapsed.per_second";
@@ -83,13 +83,16 @@ private:
     bool isKnown_ = false;
 };
 
-/// Signals are for the thread that passes them on to the program.
+/// Signals are for the thread that passes them on to the program. Those that say that this thread failed are not blocked:
+/// the kernel would end the process without a handler.
 class SignalsBlocked {
 public:
     SignalsBlocked()
     {
         sigset_t all;
         sigfillset(&all);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+            sigdelset(&all, own);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -12,7 +12,7 @@ namespace tilescope::ui {
 namespace {
 
 // What the list of runs is filtered by.
-std::vector<std::string_view> facets()
+std::vector<std::string_view> facetWords()
 {
     std::vector<std::string_view> names{"status", "study", "sweep"};
     for (const std::string_view key : config::keysBy(&config::KeyUse::filter))
@@ -218,7 +218,7 @@ std::vector<RunFacet> facetsOf(const std::vector<const query::FileSnapshot*>& fi
     constexpr std::size_t kMostValues = 40;
     std::vector<RunFacet> facets;
     const QCollator order = naturalOrder();
-    for (const std::string_view key : facets()) {
+    for (const std::string_view key : facetWords()) {
         std::unordered_map<std::string_view, std::size_t> counts;
         const bool isFlags = std::string_view(key) == "flags";
         for (const query::FileSnapshot* file : files)
@@ -245,7 +245,7 @@ std::vector<RunFacet> facetsOf(const std::vector<const query::FileSnapshot*>& fi
 std::vector<std::pair<QString, QString>> facetValues(const query::RunSummary& run)
 {
     std::vector<std::pair<QString, QString>> values;
-    for (const std::string_view key : facets()) {
+    for (const std::string_view key : facetWords()) {
         const std::string_view value = std::string_view(key) != "flags" ? filterValueOf(run, key)
                                        : run.result.flags.empty()
                                            ? std::string_view()

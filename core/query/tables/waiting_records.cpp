@@ -209,8 +209,8 @@ std::string whyNothingWaits(const WaitingRecords& records)
     if (!records.hasGpu)
         return run + " recorded no work of a GPU, so that nothing waits for the host.";
     if (!records.hasStacks && records.recorded.empty())
-        return run + " holds no stacks of Python at launches: `tilescope record` keeps them of Python programs that use a "
-                     "GPU, unless --host-samples is off.";
+        return run + " holds no stacks of Python at launches: record a Python program that uses a GPU with "
+                     "`tilescope record --host-samples 500`.";
     if (!records.hasStacks)
         return run + " holds no stacks of Python at launches: " + records.recorded + ".";
     return records.hasStep ? "The GPU was never idle." : run + " has no such step.";

@@ -15,11 +15,14 @@ namespace tilescope::store {
 namespace {
 
 constexpr std::size_t kSamplesOfARow = 4096;
+constexpr std::uint64_t kFirstBits = 4; // of a state, where the samples do not say it
 
 /// Four to five bytes per sample: the time since the one before, the difference of the stacks' numbers, and the state.
 std::string packedSamples(std::span<const HostSample> samples, std::int64_t origin)
 {
     Packer packer;
+    packer.put(0); // in place of the number of samples: the bits of a state follow
+    packer.put(SampleState::kBits);
     packer.put(samples.size());
     std::int64_t time = origin;
     std::int64_t stack = 0;
@@ -38,16 +41,21 @@ std::string packedSamples(std::span<const HostSample> samples, std::int64_t orig
 void unpackSamples(std::string_view bytes, std::int64_t origin, std::vector<HostSample>& samples)
 {
     Unpacker unpacker(bytes);
-    const std::size_t count = unpacker.takeCount();
+    std::size_t count = unpacker.takeCount();
+    std::uint64_t bits = kFirstBits;
+    if (count == 0) {
+        bits = unpacker.take() & 63;
+        count = unpacker.takeCount();
+    }
     std::int64_t time = origin;
     std::int64_t stack = 0;
     for (std::size_t i = 0; i < count; ++i) {
         time = RunRow::sum(time, static_cast<std::int64_t>(unpacker.take()));
         const std::uint64_t both = unpacker.take();
-        stack = RunRow::sum(stack, unfolded(both >> SampleState::kBits));
+        stack = RunRow::sum(stack, unfolded(both >> bits));
         samples.push_back({.time = timestampAt(time),
                            .stack = stack < 0 ? kNoStack : static_cast<std::uint32_t>(stack),
-                           .state = static_cast<std::uint32_t>(both & ((1U << SampleState::kBits) - 1))});
+                           .state = static_cast<std::uint32_t>(both & ((std::uint64_t{1} << bits) - 1))});
     }
 }
 
