@@ -158,14 +158,13 @@ void exportStacks(const ExportRequest& request,
     output.commit();
     const exchange::ExportedWords words = exchange::wordsOf(stacks);
     const bool isTime = stacks.weight == query::CallWeight::Time;
-    const std::string what =
-        !isTime        ? words.title
-        : stacks.onGpu ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
-                       : counted(stacks.tree.totalCount(), "op");
-    const std::string time =
-        exchange::withUnit(static_cast<double>(stacks.tree.totalAmount()), words.shown);
-    request.notes << exported(request) << what << (isTime ? " of " : ": ") << time << " -> " << escapeForTerminal(request.shown)
-                  << '\n';
+    const std::string what = !isTime ? words.title
+                             : stacks.onGpu
+                                 ? counted(stacks.tree.totalCount(), "GPU activity", "GPU activities")
+                                 : counted(stacks.tree.totalCount(), "op");
+    const std::string time = exchange::withUnit(static_cast<double>(stacks.tree.totalAmount()), words.shown);
+    request.notes << exported(request) << what << (isTime ? " of " : ": ") << time << " -> "
+                  << escapeForTerminal(request.shown) << '\n';
 }
 
 void exportFolded(const ExportRequest& request)
@@ -210,7 +209,8 @@ constexpr std::array kExportFormats{
         "--folded", exportFolded,
         "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs",
         true, false, true},
-    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false, true},
+    ExportFormat{"--speedscope", exportSpeedscope, "OUT.json: the same for speedscope.app", true, false,
+                 true},
     ExportFormat{"--pprof", exportPprof, "OUT.pb.gz: the same for pprof", true, true, true},
     ExportFormat{"--snapshot", exportSnapshot, "OUT.pickle: memory snapshot for PyTorch's memory_viz"},
 };

@@ -292,9 +292,8 @@ const ShowSection& checkedSection(ShowRequest& request)
     requireTaken(section, Takes::Step, request.step.has_value(), "--step");
     requireTaken(section, Takes::Span, tree.span.has_value(), "--from or --to");
     if (request.tree.span && request.step && section.name == "waiting")
-        throw Error{.what = "--step excludes --from and --to",
-                    .where = "show waiting",
-                    .remedy = "give one of them"};
+        throw Error{
+            .what = "--step excludes --from and --to", .where = "show waiting", .remedy = "give one of them"};
     requireTaken(section, Takes::Tree,
                  tree.weight != query::CallWeight::Time || request.invert || !tree.filters.empty(),
                  "--weight, --invert or --filter");

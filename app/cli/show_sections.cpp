@@ -196,7 +196,8 @@ std::span<const ShowSection> showSections()
              }},
         {.name = "waiting",
          .help = "which line of Python a GPU without work waits for: the time between two launches is "
-                 "exact, and samples of the stacks share it out; with --group innermost (lines also of libraries), "
+                 "exact, and samples of the stacks share it out; with --group innermost (lines also of "
+                 "libraries), "
                  "function, place (between which launches), cause or thread",
          .examples = {"", "--group cause --step 1"},
          .takes = Takes::Process | Takes::Step | Takes::Span | Takes::AllSteps,

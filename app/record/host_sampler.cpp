@@ -179,7 +179,8 @@ private:
         const std::int64_t at = now();
         const bool isInCall = log && log->isInCall();
         const std::uint32_t deaths = CodeDeaths::count();
-        const std::uint32_t does = isInCall ? std::uint32_t{SampleState::kInCall} : activity(known, state, at, cpuTime);
+        const std::uint32_t does =
+            isInCall ? std::uint32_t{SampleState::kInCall} : activity(known, state, at, cpuTime);
         known.cpuTime = cpuTime;
         known.readAt = at;
         const std::size_t depth = walk(known, state);

@@ -51,7 +51,8 @@ private:
     class Loop;
     const double rate_;
     const bool opensFiles_;
-    double most_ = rate_; ///< of the thread that samples: the rate that it rises to where wake-ups are in time
+    double most_ =
+        rate_; ///< of the thread that samples: the rate that it rises to where wake-ups are in time
     trace::Ring<trace::HostRecord> ring_;
     std::atomic<bool> ends_{false};
     std::atomic<std::uint64_t> taken_{0};

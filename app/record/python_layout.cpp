@@ -117,10 +117,11 @@ std::int64_t lineOfLocations(std::int64_t line, const unsigned char* table, std:
 std::optional<PythonLayout> PythonLayout::of(int minor)
 {
     // No version up to 3.12 gets another layout any more.
-    static constexpr PythonLayout kKnown[] = {{9, 24, -1, 112, 24, 32, 104, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
-                                              {10, 24, -1, 112, 24, 32, 96, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
-                                              {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48, 848, -1, 360},
-                                              {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40, 312, 384, -1}};
+    static constexpr PythonLayout kKnown[] = {
+        {9, 24, -1, 112, 24, 32, 104, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
+        {10, 24, -1, 112, 24, 32, 96, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
+        {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48, 848, -1, 360},
+        {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40, 312, 384, -1}};
     constexpr int kFirst = 9;
     constexpr int kLast = 12;
     if (minor < kFirst)

@@ -32,7 +32,7 @@ struct PythonLayout {
     int textData = 0; ///< PyASCIIObject: the characters
 
     // PyInterpreterState, which a PyThreadState names at kInterpreter. -1: unknown
-    int collecting = -1;       ///< whether the garbage collection runs, an int
+    int collecting = -1;        ///< whether the garbage collection runs, an int
     int lockOfInterpreter = -1; ///< pointer to the interpreter's lock, from 3.12 on
     int lockOfRuntime = -1;     ///< up to 3.11: the lock itself, in _PyRuntime
 
@@ -46,10 +46,10 @@ struct PythonLayout {
     static constexpr int kLockHolder = 8;   ///< of the lock: the PyThreadState that has it, or had it last
     static constexpr int kLocked = 16;      ///< an int
     static constexpr int kLockBytes = 208;  ///< with the condition by which it is awaited
-    static constexpr int kType = 8;       ///< of an object
-    static constexpr int kLength = 16;    ///< of text and bytes
-    static constexpr int kHash = 24;      ///< of text
-    static constexpr int kTextState = 32; ///< how its characters are stored
+    static constexpr int kType = 8;         ///< of an object
+    static constexpr int kLength = 16;      ///< of text and bytes
+    static constexpr int kHash = 24;        ///< of text
+    static constexpr int kTextState = 32;   ///< how its characters are stored
     static constexpr int kBytesData = 32;
     static constexpr int kFrameOfInterpreter =
         3; ///< owner of frames that are not those of functions, from here on

@@ -271,7 +271,8 @@ InterpreterState stateOf(const GuardedMemory& memory, const PythonLayout& layout
                          sizeof(found.lock)))
             return {};
     } else if (const void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime")) {
-        found.lock = reinterpret_cast<std::uintptr_t>(runtime) + static_cast<std::uintptr_t>(layout.lockOfRuntime);
+        found.lock =
+            reinterpret_cast<std::uintptr_t>(runtime) + static_cast<std::uintptr_t>(layout.lockOfRuntime);
     }
     found.collecting = interpreter + static_cast<std::uintptr_t>(layout.collecting);
     std::uintptr_t holder = 0;

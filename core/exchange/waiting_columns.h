@@ -36,9 +36,8 @@ struct WaitingColumns {
     Of cause = Of("cause", "cause", [](const Row& row) { return cellOrNull(row.cause); }, {.keep = 2});
     Of line = Of("code", "line", [](const Row& row) { return cellOrNull(lineText(row.line)); },
                  {.keep = 2, .elidable = true});
-    Of function = Of("function", "function", [](const Row& row) {
-        return row.line ? cellOrNull(row.line->function) : Cell();
-    });
+    Of function = Of("function", "function",
+                     [](const Row& row) { return row.line ? cellOrNull(row.line->function) : Cell(); });
     Of thread = Of("thread", "thread", [](const Row& row) { return cellOrNull(row.thread); });
     Of idle; ///< of a mean step
     Of share = Of("idle_percent", "of the idle time", [](const Row& row) { return 100 * row.share; },

@@ -36,8 +36,9 @@ std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
                         "thread while "
                         "the GPU had no work.");
     else
-        notes.push_back("The times add up to the idle time, by " + counted(waiting.samples, "sample") +
-                        "; 95 % intervals are of sampling and late samples. Without an interval a time is exact.");
+        notes.push_back(
+            "The times add up to the idle time, by " + counted(waiting.samples, "sample") +
+            "; 95 % intervals are of sampling and late samples. Without an interval a time is exact.");
     if (waiting.lateShare > kMuchLate)
         notes.push_back(
             "The cores were full: " + percent(waiting.lateShare) +
@@ -109,8 +110,7 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
 {
     const auto column = columnsOf(waiting);
     const WaitingColumns of(*waiting);
-    const bool withLines =
-        waiting->group == WaitingGroup::Line || waiting->group == WaitingGroup::Innermost;
+    const bool withLines = waiting->group == WaitingGroup::Line || waiting->group == WaitingGroup::Innermost;
     const bool isOfCode = withLines || waiting->group == WaitingGroup::Function;
     const bool isOfPlaces = waiting->group == WaitingGroup::Place;
     const bool isExact = isOfPlaces || waiting->group == WaitingGroup::Thread;

@@ -93,7 +93,8 @@ std::uint32_t lineOf(const std::string& source, const std::string& text)
     const std::size_t at = source.find(text);
     if (at == std::string::npos)
         throw std::logic_error("no line has " + text);
-    return static_cast<std::uint32_t>(1 + std::count(source.begin(), source.begin() + std::ptrdiff_t(at), '\n'));
+    return static_cast<std::uint32_t>(1 +
+                                      std::count(source.begin(), source.begin() + std::ptrdiff_t(at), '\n'));
 }
 
 /// A host that runs Python and launches work for a GPU, whose stack is sampled.
@@ -120,8 +121,8 @@ public:
 private:
     std::uint32_t call(std::uint32_t caller, const std::string& function, std::uint32_t line)
     {
-        const auto [known, isNew] = stacks_.try_emplace({caller, function, line},
-                                                        static_cast<std::uint32_t>(samples_.stacks.size()));
+        const auto [known, isNew] =
+            stacks_.try_emplace({caller, function, line}, static_cast<std::uint32_t>(samples_.stacks.size()));
         if (isNew)
             samples_.stacks.push_back({caller, function, line});
         return known->second;
@@ -134,27 +135,34 @@ private:
     void step(std::uint32_t mainStack)
     {
         const std::int64_t start = now_;
-        const std::uint32_t load = call(main(mainStack, "tokens = load"), "train.py(9): load", lineOf(kTrain, "batch = next"));
+        const std::uint32_t load =
+            call(main(mainStack, "tokens = load"), "train.py(9): load", lineOf(kTrain, "batch = next"));
         work(call(load, "torch/utils/data/dataloader.py(733): __next__", 741), 2.6e6, SampleState::kRan);
-        launch(call(main(mainStack, "tokens = load"), "train.py(9): load", lineOf(kTrain, ".cuda(non_blocking")), 30e3);
+        launch(
+            call(main(mainStack, "tokens = load"), "train.py(9): load", lineOf(kTrain, ".cuda(non_blocking")),
+            30e3);
         const auto ofStep = [&](const char* text) {
-            return call(main(mainStack, "loss = train_step"), "train.py(14): train_step", lineOf(kTrain, text));
+            return call(main(mainStack, "loss = train_step"), "train.py(14): train_step",
+                        lineOf(kTrain, text));
         };
         forward(ofStep("loss = model"));
         const std::uint32_t backward =
-            call(call(ofStep("loss.backward()"), "torch/_tensor.py(575): backward", 630), "torch/autograd/graph.py(820): _engine_run_backward", 829);
+            call(call(ofStep("loss.backward()"), "torch/_tensor.py(575): backward", 630),
+                 "torch/autograd/graph.py(820): _engine_run_backward", 829);
         for (int i = 0; i < 24; ++i) {
             work(backward, 420e3 / (isCompiled_ ? 3 : 1), SampleState::kRan);
             launch(backward, 60e3);
         }
         const std::uint32_t adam =
-            call(call(ofStep("optimizer.step()"), "torch/optim/optimizer.py(500): wrapper", 517), "torch/optim/adamw.py(550): _multi_tensor_adamw", 598);
+            call(call(ofStep("optimizer.step()"), "torch/optim/optimizer.py(500): wrapper", 517),
+                 "torch/optim/adamw.py(550): _multi_tensor_adamw", 598);
         for (int i = 0; i < 6; ++i) {
             work(adam, 600e3, SampleState::kRan);
             launch(adam, 80e3);
         }
         synchronize(ofStep("return loss.item()"), 1.1e6);
-        work(call(main(mainStack, "logger.info"), "logging/__init__.py(1500): info", 1513), 0.9e6, SampleState::kRan);
+        work(call(main(mainStack, "logger.info"), "logging/__init__.py(1500): info", 1513), 0.9e6,
+             SampleState::kRan);
         Range range;
         range.id = RangeId{std::uint32_t(batch_.ranges.size())};
         range.thread = kMain;
@@ -168,25 +176,29 @@ private:
 
     void forward(std::uint32_t caller)
     {
-        const std::uint32_t model = call(call(caller, "torch/nn/modules/module.py(1780): _call_impl", 1784),
-                                         std::string(kModelFile) + "(26): forward", lineOf(kModel, "hidden_states = decoder_layer"));
+        const std::uint32_t model =
+            call(call(caller, "torch/nn/modules/module.py(1780): _call_impl", 1784),
+                 std::string(kModelFile) + "(26): forward", lineOf(kModel, "hidden_states = decoder_layer"));
         for (int layer = 0; layer < 12; ++layer)
             for (const char* text : {"self.self_attn", "self.mlp"}) {
                 const std::uint32_t inLayer =
                     call(call(model, "torch/nn/modules/module.py(1780): _call_impl", 1784),
                          std::string(kModelFile) + "(20): forward", lineOf(kModel, text));
-                const std::uint32_t norm = call(inLayer, "torch/nn/modules/module.py(1780): _call_impl", 1784);
+                const std::uint32_t norm =
+                    call(inLayer, "torch/nn/modules/module.py(1780): _call_impl", 1784);
                 const auto line = [&](const char* part) {
                     return call(norm, std::string(kModelFile) + "(11): forward", lineOf(kModel, part));
                 };
                 const double factor = isCompiled_ ? 0.25 : 1;
-                for (const auto& [part, time] : {std::pair("hidden_states = hidden_states.to", 80e3),
-                                                 std::pair("variance = hidden_states.pow", 190e3),
-                                                 std::pair("torch.rsqrt", 110e3), std::pair("return self.weight", 90e3)}) {
+                for (const auto& [part, time] :
+                     {std::pair("hidden_states = hidden_states.to", 80e3),
+                      std::pair("variance = hidden_states.pow", 190e3), std::pair("torch.rsqrt", 110e3),
+                      std::pair("return self.weight", 90e3)}) {
                     work(line(part), time * factor, SampleState::kRan);
                     launch(line(part), 12e3);
                 }
-                work(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 340e3 * factor, SampleState::kRan);
+                work(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 340e3 * factor,
+                     SampleState::kRan);
                 launch(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 90e3);
             }
     }
@@ -199,8 +211,8 @@ private:
     }
     void until(std::int64_t end, std::uint32_t stack, std::uint32_t state)
     {
-        for (; nextSample_ < end;
-             nextSample_ += static_cast<std::int64_t>(kPeriod * (0.5 + std::uniform_real_distribution<double>()(random_))))
+        for (; nextSample_ < end; nextSample_ += static_cast<std::int64_t>(
+                                      kPeriod * (0.5 + std::uniform_real_distribution<double>()(random_))))
             if (nextSample_ >= now_)
                 samples_.threads[0].samples.push_back({timestampAt(nextSample_), stack, state});
         now_ = end;
@@ -210,8 +222,9 @@ private:
     {
         samples_.threads[0].samples.push_back({timestampAt(now_), stack, SampleState::kLaunch});
         DeviceEvent event;
-        event.name = strings_.intern("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
-                                     "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
+        event.name = strings_.intern(
+            "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+            "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
         event.path = strings_.intern("step");
         event.device = kGpu;
         event.stream = StreamId{7};
@@ -258,7 +271,8 @@ void writeSource(const std::filesystem::path& file, const char* text)
 {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
-    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24));
+    std::filesystem::last_write_time(file,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(24));
 }
 
 } // namespace
@@ -280,24 +294,27 @@ void writeWaitingFile(const std::filesystem::path& file, const std::filesystem::
                          .specHash = "hash-" + std::to_string(run),
                          .program = "Tilescope test",
                          .startedUnixNs = now.count()});
-        std::vector<EnvironmentEntry> environment = {{"record.folder", sources.string(), ""},
-                                                     {"record.packages", (sources / "site-packages").string(), ""}};
+        std::vector<EnvironmentEntry> environment = {
+            {"record.folder", sources.string(), ""},
+            {"record.packages", (sources / "site-packages").string(), ""}};
         if (run < 2)
-            environment.push_back({"record.host_samples", "2000 samples a second, 0.1 % of the wake-ups late", ""});
+            environment.push_back(
+                {"record.host_samples", "2000 samples a second, 0.1 % of the wake-ups late", ""});
         writer.writeEnvironment(environment);
-        writer.writeParties({.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}},
-                             .processes = {{.id = ProcessIndex{0},
-                                            .pid = 4711,
-                                            .host = "node",
-                                            .name = "python",
-                                            .commandLine = "python train.py",
-                                            .clock = ClockIndex{0}}},
-                             .devices = {{.id = kGpu,
-                                          .name = "NVIDIA H200",
-                                          .memory = Bytes{150'754'820'096},
-                                          .multiprocessors = 132,
-                                          .capability = "9.0"}},
-                             .streams = {{.device = kGpu, .id = StreamId{7}, .process = ProcessIndex{0}, .native = 7}}});
+        writer.writeParties(
+            {.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}},
+             .processes = {{.id = ProcessIndex{0},
+                            .pid = 4711,
+                            .host = "node",
+                            .name = "python",
+                            .commandLine = "python train.py",
+                            .clock = ClockIndex{0}}},
+             .devices = {{.id = kGpu,
+                          .name = "NVIDIA H200",
+                          .memory = Bytes{150'754'820'096},
+                          .multiprocessors = 132,
+                          .capability = "9.0"}},
+             .streams = {{.device = kGpu, .id = StreamId{7}, .process = ProcessIndex{0}, .native = 7}}});
         writer.write(host.batch());
         if (run < 2) {
             HostSamples samples = host.samples();

@@ -56,7 +56,8 @@ protected:
 TEST_F(WaitingPageTest, SaysInOneSentenceWhatTheGpuWaitsFor)
 {
     EXPECT_TRUE(shownText().contains(QStringLiteral("The GPU was idle for "))) << shownText().toStdString();
-    EXPECT_TRUE(shownText().contains(QStringLiteral("The costliest line is train.py:15"))) << shownText().toStdString();
+    EXPECT_TRUE(shownText().contains(QStringLiteral("The costliest line is train.py:15")))
+        << shownText().toStdString();
 }
 
 TEST_F(WaitingPageTest, PartsOfTheMeanStepAddUp)
@@ -87,7 +88,8 @@ TEST_F(WaitingPageTest, SaysWhyTheSourceIsNotShown)
                                      std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
     select({2});
     select({1});
-    EXPECT_TRUE(shownText().contains(QStringLiteral("was changed after the run began"))) << shownText().toStdString();
+    EXPECT_TRUE(shownText().contains(QStringLiteral("was changed after the run began")))
+        << shownText().toStdString();
 }
 
 TEST_F(WaitingPageTest, ListsLinesOfLibrariesToo)
@@ -119,7 +121,8 @@ TEST_F(WaitingPageTest, FollowsTheTimeFilter)
     window_.workspace().setTimeFilter({{run, {Nanoseconds(0), Nanoseconds(50'000'000)}}});
     waitUntilSettled();
     EXPECT_LT(waiting().view().graph()->width(), width);
-    EXPECT_TRUE(waiting().command().contains(QStringLiteral("--to 50000000"))) << waiting().command().toStdString();
+    EXPECT_TRUE(waiting().command().contains(QStringLiteral("--to 50000000")))
+        << waiting().command().toStdString();
 }
 
 TEST_F(WaitingPageTest, ShowsWhichLinesOfTwoRunsChanged)
@@ -127,7 +130,8 @@ TEST_F(WaitingPageTest, ShowsWhichLinesOfTwoRunsChanged)
     select({1, 2});
     const TableData& lines = waiting().lines().table();
     ASSERT_GE(lines.columns.size(), 5U);
-    EXPECT_TRUE(lines.columns.back().title.startsWith(QStringLiteral("B - A"))) << lines.columns.back().title.toStdString();
+    EXPECT_TRUE(lines.columns.back().title.startsWith(QStringLiteral("B - A")))
+        << lines.columns.back().title.toStdString();
     for (const TableRow& row : lines.rows)
         if (row.cells.front().text == QStringLiteral("train.py:15")) {
             EXPECT_LT(row.cells.back().sort, 0);
@@ -139,7 +143,8 @@ TEST_F(WaitingPageTest, ShowsWhichLinesOfTwoRunsChanged)
 TEST_F(WaitingPageTest, SaysHowStacksAreRecorded)
 {
     select({3});
-    EXPECT_TRUE(shownText().contains(QStringLiteral("holds no stacks of Python"))) << shownText().toStdString();
+    EXPECT_TRUE(shownText().contains(QStringLiteral("holds no stacks of Python")))
+        << shownText().toStdString();
 }
 
 TEST_F(WaitingPageTest, SaysThatNoGpuWasUsed)

@@ -528,8 +528,9 @@ void ComparePage::showLines()
     const bool any = !a.rows.empty() && !b.rows.empty();
     familyPanel_->setTitle(tr("Idle time by line"));
     familyPanel_->setToolTip({});
-    familyPanel_->setSubtitle(any ? joinedWords(a.steps > 0 ? tr("of a mean step") : tr("of the recording"), shown_.process)
-                                  : QString());
+    familyPanel_->setSubtitle(
+        any ? joinedWords(a.steps > 0 ? tr("of a mean step") : tr("of the recording"), shown_.process)
+            : QString());
     families_->setVisible(any);
     noGroups_->setVisible(!any);
     noGroups_->setText(QString::fromStdString(a.rows.empty() ? a.whyEmpty : b.whyEmpty));

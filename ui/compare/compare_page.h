@@ -39,7 +39,7 @@ private:
     struct Loaded {
         ComparisonData compared;
         std::array<query::WaitingTable, 2> lines; ///< of A and B: idle time of the GPU by line
-        QString process; ///< whose traced steps are compared: "mean of 2 ranks"
+        QString process;                          ///< whose traced steps are compared: "mean of 2 ranks"
         std::vector<MemorySeries> memory;
         std::array<bool, 2> traced = {};  ///< A and B have traced steps
         std::array<QString, 2> ended;     ///< whyTraceIsMissing()

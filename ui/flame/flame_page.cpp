@@ -389,9 +389,9 @@ QString FlamePage::whatIsShown() const
     return joinedWords(QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
                            ((graph_->difference && graph_->difference->isPerStep()) || table.steps > 0
                                 ? tr("mean traced step")
-                            : table.span                                          ? spanText(*table.span)
-                            : table.whole                                         ? tr("whole recording")
-                                                                                  : tr("traced steps")),
+                            : table.span  ? spanText(*table.span)
+                            : table.whole ? tr("whole recording")
+                                          : tr("traced steps")),
                        partyWords());
 }
 

@@ -53,14 +53,13 @@ TableData tableOfOne(const query::FlameGraph& graph, Node node, const std::vecto
     maker.add(of.count, 60);
     maker.add(amount, 76);
     maker.addBar(amount, 110);
-    maker.add(exchange::ColumnOf<ShareRow>(
-                  "", "of the box",
-                  [box = double(std::max<std::int64_t>(1, graph.sums.amount[node])) /
-                         double(std::max<std::int64_t>(1, graph.table.steps))](const ShareRow& row) {
-                      return 100.0 * double(row.total) / box;
-                  },
-                  {.unit = quantity::Unit::Percent}),
-              86);
+    maker.add(
+        exchange::ColumnOf<ShareRow>("", "of the box",
+                                     [box = double(std::max<std::int64_t>(1, graph.sums.amount[node])) /
+                                            double(std::max<std::int64_t>(1, graph.table.steps))](
+                                         const ShareRow& row) { return 100.0 * double(row.total) / box; },
+                                     {.unit = quantity::Unit::Percent}),
+        86);
     maker.add(of.percent, 104);
     return maker.table(listed, [&](const ShareRow& row) { return Swatch::of(graph.boxOf(row.node).hue); });
 }

@@ -76,7 +76,7 @@ QString countText(const query::FlameGraph& graph, Node node)
     const query::CallTreeTable& tree = graph.table;
     const auto words = [&tree](std::int64_t count) {
         return tree.weight == query::CallWeight::Allocated ? counted(count, "allocation")
-               : tree.weight == query::CallWeight::Idle ? counted(count, "sample")
+               : tree.weight == query::CallWeight::Idle    ? counted(count, "sample")
                : tree.onGpu && tree.weight == query::CallWeight::Time
                    ? counted(count, "GPU activity", "GPU activities")
                    : counted(count, "op");

@@ -18,8 +18,8 @@ namespace {
 
 // In design pixels.
 constexpr double kBar = 44;
-constexpr double kLead = 14;  ///< between the bar and a text
-constexpr double kFoot = 18;  ///< below the bar
+constexpr double kLead = 14; ///< between the bar and a text
+constexpr double kFoot = 18; ///< below the bar
 constexpr double kTop = 4;
 constexpr double kLeast = 150; ///< height
 
@@ -200,7 +200,8 @@ TableData MeanStepBar::table() const
 {
     TableData table;
     using Kind = TableColumn::Kind;
-    table.columns = {makeColumn(tr("Part of the step"), Kind::Text, 0), makeColumn(tr("Time, ns"), Kind::Number, 120)};
+    table.columns = {makeColumn(tr("Part of the step"), Kind::Text, 0),
+                     makeColumn(tr("Time, ns"), Kind::Number, 120)};
     for (const Part& part : parts_) {
         TableRow& row = table.rows.emplace_back();
         row.id = std::int64_t(table.rows.size()) - 1;

@@ -17,8 +17,8 @@ public:
     struct Part {
         query::Hue hue = query::Hue::Busy;
         QString title;
-        double time = 0;     ///< ns of a mean step
-        bool isIdle = true;  ///< of the GPU
+        double time = 0;    ///< ns of a mean step
+        bool isIdle = true; ///< of the GPU
     };
     explicit MeanStepBar(QWidget* parent = nullptr);
 

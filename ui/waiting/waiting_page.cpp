@@ -66,7 +66,8 @@ QSplitter* gapped(Qt::Orientation orientation)
     return splitter;
 }
 
-std::shared_ptr<const WaitingReading> readingOf(const query::WaitingRecords& records, const store::RunReader& reader)
+std::shared_ptr<const WaitingReading> readingOf(const query::WaitingRecords& records,
+                                                const store::RunReader& reader)
 {
     return std::make_shared<const WaitingReading>(
         WaitingReading{.causes = query::waitingTable(records, WaitingGroup::Cause),
@@ -156,8 +157,8 @@ QWidget* WaitingPage::makeTools()
     find_ = makeFindField(tr("Find…"), tr("Find stacks and lines"));
     connect(find_, &QLineEdit::textChanged, this, &WaitingPage::find);
     tools->add(find_);
-    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked, this,
-            &Page::exportWanted);
+    connect(tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")), &QPushButton::clicked,
+            this, &Page::exportWanted);
     return tools;
 }
 
@@ -279,8 +280,9 @@ void WaitingPage::showRuns(const std::vector<SelectedRun>& runs)
         for (JobTracker* job : {&loading_, &laying_, &reading_, &advising_})
             job->cancel();
         step_->setEnabled(false);
-        return showMessage(emptyText(tr("A recorded Python program shows on this page which of its lines the GPU waits "
-                                        "for.")));
+        return showMessage(
+            emptyText(tr("A recorded Python program shows on this page which of its lines the GPU waits "
+                         "for.")));
     }
     run_ = runs.front();
     if (runs.size() > 1)
@@ -354,7 +356,9 @@ void WaitingPage::loaded(Loaded loaded)
                                              : waitingSentence(other_->causes, other_->lines));
     sentence_->setText(text);
     figures_->setText(waitingFigures(causes));
-    stepPanel_->setTitle(causes.steps == 1 ? tr("Step") : causes.steps > 0 ? tr("Mean step") : tr("Recording"));
+    stepPanel_->setTitle(causes.steps == 1  ? tr("Step")
+                         : causes.steps > 0 ? tr("Mean step")
+                                            : tr("Recording"));
     stepPanel_->setSubtitle(joinedWords(tr("busy, then idle by cause"), run_->letter));
     bar_->show(stepParts(causes), timeText(causes.perStep(causes.idle + causes.busy)));
     stack_->showContent();
@@ -379,8 +383,8 @@ void WaitingPage::showLines()
     linesPanel_->setSubtitle(isOfAny ? tr("own time and what it calls in C++")
                                      : tr("of the program, with what it calls in libraries"));
     lines_->show(lineRows(shownLines(), second));
-    const auto first = std::ranges::find_if(shownLines().rows,
-                                            [](const WaitingRow& row) { return row.line.has_value(); });
+    const auto first =
+        std::ranges::find_if(shownLines().rows, [](const WaitingRow& row) { return row.line.has_value(); });
     const bool any = first != shownLines().rows.end();
     const auto id = any ? std::optional<std::int64_t>(first - shownLines().rows.begin()) : std::nullopt;
     lines_->setCurrentId(id);
@@ -406,7 +410,8 @@ void WaitingPage::showLine(std::optional<std::int64_t> id)
         return saySource(tr("This time is not that of a line of code."));
     reading_.start(
         [folders = first_->folders, line = *row.line](const query::Cancelled&) {
-            return query::sourceOf(folders, line.file + "(" + std::to_string(line.firstLine) + "): " + line.function,
+            return query::sourceOf(folders,
+                                   line.file + "(" + std::to_string(line.firstLine) + "): " + line.function,
                                    hostName());
         },
         [this, row](const query::SourceText& source) { showSource(source, row); },
@@ -428,7 +433,8 @@ void WaitingPage::showSource(const query::SourceText& source, const WaitingRow& 
         sourcePanel_->setSubtitle({});
         return saySource(QString::fromStdString(source.why));
     }
-    sourcePanel_->setSubtitle(tr("%1, unchanged since the run").arg(QString::fromStdString(source.file.string())));
+    sourcePanel_->setSubtitle(
+        tr("%1, unchanged since the run").arg(QString::fromStdString(source.file.string())));
     source_->show(sourceRows(source, first_->innermost, row, kAround));
     sourceStack_->showContent();
     source_->setCurrentId(row.line->line);
@@ -448,9 +454,10 @@ void WaitingPage::layOut()
             view_->show(graph_);
             whole_->setEnabled(false);
             stacksPanel_->setSubtitle(
-                joinedWords(tr("%1 %2, %3").arg(timeText(first_ ? first_->causes.perStep(first_->causes.idle) : 0),
-                                                first_ && first_->causes.steps > 0 ? tr("a step") : tr("in all"),
-                                                counted(std::ssize(graph_->rows), "level")),
+                joinedWords(tr("%1 %2, %3")
+                                .arg(timeText(first_ ? first_->causes.perStep(first_->causes.idle) : 0),
+                                     first_ && first_->causes.steps > 0 ? tr("a step") : tr("in all"),
+                                     counted(std::ssize(graph_->rows), "level")),
                             run_ ? run_->letter : QString()));
             find();
         },

@@ -65,14 +65,14 @@ struct LineOfTwo : WaitingRow {
 
 void nameColumns(auto& maker)
 {
-    maker.add(makeColumn(QObject::tr("Line"), TableColumn::Kind::Text, 0),
-              [](const WaitingRow& row) {
-                  return makeWords(nameOf(row), words(exchange::lineText(row.line)));
-              })
+    maker
+        .add(
+            makeColumn(QObject::tr("Line"), TableColumn::Kind::Text, 0),
+            [](const WaitingRow& row) { return makeWords(nameOf(row), words(exchange::lineText(row.line))); })
         .swatch = true;
-    maker.add(makeColumn(QObject::tr("Function"), TableColumn::Kind::Text, 120, true), [](const WaitingRow& row) {
-        return makeWords(row.line ? words(row.line->function) : QString());
-    });
+    maker.add(
+        makeColumn(QObject::tr("Function"), TableColumn::Kind::Text, 120, true),
+        [](const WaitingRow& row) { return makeWords(row.line ? words(row.line->function) : QString()); });
 }
 
 TableData rowsOfTwo(const WaitingTable& lines, const WaitingTable& other)
@@ -100,11 +100,10 @@ TableData rowsOfTwo(const WaitingTable& lines, const WaitingTable& other)
     const exchange::Shown shown{.unit = exchange::Unit::Nanoseconds, .unitGroup = 1};
     maker.add(Of("", "idle A", &LineOfTwo::a, shown), 70);
     maker.add(Of("", "idle B", &LineOfTwo::b, shown), 70);
-    maker.add(Of("", "B - A", [](const LineOfTwo& row) { return row.b - row.a; },
-                 {.unit = exchange::Unit::Nanoseconds,
-                  .meaning = exchange::Meaning::Difference,
-                  .unitGroup = 1}),
-              80, [](TableCell& cell, const LineOfTwo& row) { cell.tone = toneOf(row.b - row.a, true); });
+    maker.add(
+        Of("", "B - A", [](const LineOfTwo& row) { return row.b - row.a; },
+           {.unit = exchange::Unit::Nanoseconds, .meaning = exchange::Meaning::Difference, .unitGroup = 1}),
+        80, [](TableCell& cell, const LineOfTwo& row) { cell.tone = toneOf(row.b - row.a, true); });
     return maker.table(rows, [](const LineOfTwo& row) { return swatchOf(row); });
 }
 
@@ -150,8 +149,10 @@ std::vector<MeanStepBar::Part> stepParts(const WaitingTable& causes)
 
 QString waitingSentence(const WaitingTable& causes, const WaitingTable& lines)
 {
-    QString text = words(exchange::idleSentence(causes)) + QLatin1Char(' ') + words(exchange::causesSentence(causes));
-    const auto costliest = std::ranges::find_if(lines.rows, [](const WaitingRow& row) { return row.line.has_value(); });
+    QString text =
+        words(exchange::idleSentence(causes)) + QLatin1Char(' ') + words(exchange::causesSentence(causes));
+    const auto costliest =
+        std::ranges::find_if(lines.rows, [](const WaitingRow& row) { return row.line.has_value(); });
     if (costliest != lines.rows.end())
         text += QObject::tr(" The costliest line is %1 with %2.")
                     .arg(nameOf(*costliest), timeText(lines.perStep(costliest->idle)));
@@ -168,7 +169,8 @@ QString waitingFigures(const WaitingTable& causes)
     return text;
 }
 
-TableData sourceRows(const query::SourceText& source, const WaitingTable& lines, const WaitingRow& row, int around)
+TableData sourceRows(const query::SourceText& source, const WaitingTable& lines, const WaitingRow& row,
+                     int around)
 {
     using Kind = TableColumn::Kind;
     struct SourceLine {
@@ -199,24 +201,27 @@ TableData sourceRows(const query::SourceText& source, const WaitingTable& lines,
     using Of = exchange::ColumnOf<SourceLine>;
     maker.add(makeColumn(QObject::tr("Line"), Kind::Number, 50, true),
               [](const SourceLine& line) { return makeNumber(double(line.number), Unit{}); });
-    TableColumn& text = maker.add(makeColumn(QObject::tr("Source"), Kind::Text, 0), [](const SourceLine& line) {
-        return makeWords(words(line.text).replace(QLatin1Char('\t'), QStringLiteral("    ")));
-    });
+    TableColumn& text =
+        maker.add(makeColumn(QObject::tr("Source"), Kind::Text, 0), [](const SourceLine& line) {
+            return makeWords(words(line.text).replace(QLatin1Char('\t'), QStringLiteral("    ")));
+        });
     text.code = true;
     maker.add(Of("", "idle",
-                 [](const SourceLine& line) { return line.idle > 0 ? exchange::Cell(line.idle) : exchange::Cell(); },
+                 [](const SourceLine& line) {
+                     return line.idle > 0 ? exchange::Cell(line.idle) : exchange::Cell();
+                 },
                  {.unit = exchange::Unit::Nanoseconds}),
               80, [](TableCell& cell, const SourceLine& line) {
                   if (line.idle <= 0)
                       cell.text.clear();
               });
     const auto most = std::ranges::max_element(rows, {}, &SourceLine::idle);
-    maker.add(makeColumn({}, Kind::Bar, 60), [largest = most == rows.end() ? 0.0 : most->idle](const SourceLine& line) {
-        return line.idle > 0 ? makeBar(line.idle, largest) : TableCell{};
-    });
-    TableData data = maker.table(rows, [](const SourceLine& line) {
-        return line.idle > 0 ? Swatch::of(line.hue) : Swatch{};
-    });
+    maker.add(makeColumn({}, Kind::Bar, 60),
+              [largest = most == rows.end() ? 0.0 : most->idle](const SourceLine& line) {
+                  return line.idle > 0 ? makeBar(line.idle, largest) : TableCell{};
+              });
+    TableData data = maker.table(
+        rows, [](const SourceLine& line) { return line.idle > 0 ? Swatch::of(line.hue) : Swatch{}; });
     for (TableColumn& column : data.columns)
         column.sortable = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -229,9 +234,10 @@ TableData sourceRows(const query::SourceText& source, const WaitingTable& lines,
 bool isAboutWaiting(analysis::AdviceRule rule)
 {
     using analysis::AdviceRule;
-    return rule == AdviceRule::LaunchBound || rule == AdviceRule::Synchronization || rule == AdviceRule::DataLoading ||
-           rule == AdviceRule::Fragmentation || rule == AdviceRule::GarbageCollection ||
-           rule == AdviceRule::HostOptimizer || rule == AdviceRule::Logging;
+    return rule == AdviceRule::LaunchBound || rule == AdviceRule::Synchronization ||
+           rule == AdviceRule::DataLoading || rule == AdviceRule::Fragmentation ||
+           rule == AdviceRule::GarbageCollection || rule == AdviceRule::HostOptimizer ||
+           rule == AdviceRule::Logging;
 }
 
 } // namespace tilescope::ui

@@ -34,8 +34,8 @@ QString waitingFigures(const query::WaitingTable& causes);
 /// The lines around one of the code, each with its idle time.
 /// \param row  of `lines`
 /// \param around  lines before and after it
-TableData sourceRows(const query::SourceText& source, const query::WaitingTable& lines, const query::WaitingRow& row,
-                     int around);
+TableData sourceRows(const query::SourceText& source, const query::WaitingTable& lines,
+                     const query::WaitingRow& row, int around);
 
 /// Whether a remedy shortens the time in which the GPU waits for the host.
 bool isAboutWaiting(analysis::AdviceRule rule);

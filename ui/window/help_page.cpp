@@ -24,9 +24,9 @@ namespace tilescope::ui {
 namespace {
 
 // The first topics; the rest follows by title.
-constexpr const char* kFirst[] = {"start",  "keys",    "overview", "experiment", "timeline",
-                                  "flame",  "waiting", "kernels", "memory",   "ranks",      "compare",
-                                  "charts", "query",   "machine",  "spec",       "store"};
+constexpr const char* kFirst[] = {"start",   "keys",    "overview", "experiment", "timeline", "flame",
+                                  "waiting", "kernels", "memory",   "ranks",      "compare",  "charts",
+                                  "query",   "machine", "spec",     "store"};
 
 constexpr const char* kKeysMark = "{{keys}}"; // replaced by the tables of keys
 

@@ -7,9 +7,9 @@ namespace tilescope::analysis {
 std::string_view wordOf(AdviceRule rule)
 {
     static constexpr std::array<std::string_view, kAdviceRules> kWords{
-        "launch-bound",          "small-kernels", "synchronization", "pageable-copy", "exposed-copy",
-        "exposed-communication", "low-occupancy", "tensor-cores",    "conversions",   "recomputation",
-        "fragmentation",         "data-loading",  "late-rank",       "late-gather",   "kernel-stalls",
+        "launch-bound",          "small-kernels",  "synchronization", "pageable-copy", "exposed-copy",
+        "exposed-communication", "low-occupancy",  "tensor-cores",    "conversions",   "recomputation",
+        "fragmentation",         "data-loading",   "late-rank",       "late-gather",   "kernel-stalls",
         "garbage-collection",    "host-optimizer", "logging"};
     return kWords[static_cast<std::size_t>(rule)];
 }

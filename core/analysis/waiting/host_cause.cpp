@@ -12,10 +12,22 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr std::array<std::string_view, kHostCauses> kWords{
-    "python",    "backward",   "optimizer",  "data-loading",    "compilation", "logging",         "garbage-collection",
-    "gil",       "allocator",  "cuda-calls", "synchronization", "off-core",    "other-processes", "launching",
-    "queued",    "unexplained"};
+constexpr std::array<std::string_view, kHostCauses> kWords{"python",
+                                                           "backward",
+                                                           "optimizer",
+                                                           "data-loading",
+                                                           "compilation",
+                                                           "logging",
+                                                           "garbage-collection",
+                                                           "gil",
+                                                           "allocator",
+                                                           "cuda-calls",
+                                                           "synchronization",
+                                                           "off-core",
+                                                           "other-processes",
+                                                           "launching",
+                                                           "queued",
+                                                           "unexplained"};
 
 bool isIn(std::string_view file, std::initializer_list<std::string_view> folders)
 {
@@ -63,10 +75,10 @@ HostCause causeOfCall(std::string_view call, bool synchronizes)
     if (synchronizes)
         return HostCause::Synchronization;
     // cudaMalloc, cudaMallocAsync, cudaHostAlloc, cuMemAlloc_v2, cuMemCreate, cuMemMap and their counterparts.
-    constexpr std::string_view kOfMemory[] = {"cudaMalloc",    "cudaFree",   "cudaHostAlloc", "cudaHostRegister",
-                                              "cuMemAlloc",    "cuMemFree",  "cuMemCreate",   "cuMemRelease",
-                                              "cuMemMap",      "cuMemUnmap", "cuMemSetAccess", "cuMemAddress",
-                                              "cuMemHostAlloc"};
+    constexpr std::string_view kOfMemory[] = {
+        "cudaMalloc",     "cudaFree",     "cudaHostAlloc", "cudaHostRegister", "cuMemAlloc",
+        "cuMemFree",      "cuMemCreate",  "cuMemRelease",  "cuMemMap",         "cuMemUnmap",
+        "cuMemSetAccess", "cuMemAddress", "cuMemHostAlloc"};
     const bool isOfMemory = std::ranges::any_of(
         kOfMemory, [call](std::string_view beginning) { return call.starts_with(beginning); });
     return isOfMemory ? HostCause::Allocator : HostCause::CudaCalls;
@@ -100,8 +112,8 @@ HostCause HostCauses::of(const HostSample& sample) const
     const HostCause cause = sample.stack == kNoStack ? HostCause::Unexplained : causes_[sample.stack];
     // Backward and data loading are waited for.
     const bool ran = (sample.state & SampleState::kRan) != 0;
-    const bool waits = !ran && (cause == HostCause::Python || cause == HostCause::Optimizer ||
-                                cause == HostCause::Logging);
+    const bool waits =
+        !ran && (cause == HostCause::Python || cause == HostCause::Optimizer || cause == HostCause::Logging);
     return waits ? HostCause::OffCore : cause;
 }
 

@@ -27,9 +27,9 @@ enum class HostCause : std::uint8_t {
     Synchronization,   ///< in a call that waits for the GPU
     OffCore,           ///< waits for a lock, a thread or a file
     OtherProcesses,    ///< could run, and had no core
-    Launching,       ///< has launched; the work had not started
-    Queued,          ///< had launched before: the work waited for other work
-    Unexplained,     ///< not sampled, or not recorded
+    Launching,         ///< has launched; the work had not started
+    Queued,            ///< had launched before: the work waited for other work
+    Unexplained,       ///< not sampled, or not recorded
 };
 inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::Unexplained) + 1;
 

@@ -284,7 +284,7 @@ IdleShares sharesOf(const IdleTime& idle, std::span<const HostStack> stacks,
 {
     const Pools pools(idle, stacks);
     std::vector<Clusters> clusters(pools.all().size());
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Tally> tallies; // by pool and value
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Tally> tallies;    // by pool and value
     std::unordered_map<std::uint32_t, std::pair<double, double>> counts; // and of them late
     for (const SampledInterval& interval : idle.sampled) {
         const std::uint32_t pool = pools.of(interval.place);

@@ -33,12 +33,11 @@ std::string foldedName(std::string_view name)
 ExportedTree exportedStacks(const store::RunReader& reader, const store::RunRecord& run,
                             const ExportOptions& options)
 {
-    query::CallTreeTable table =
-        query::callTree(reader, {.run = run.run},
-                        {.scope = query::CallTreeScope::Recording, .weight = options.weight});
+    query::CallTreeTable table = query::callTree(
+        reader, {.run = run.run}, {.scope = query::CallTreeScope::Recording, .weight = options.weight});
     if (table.tree.totalCount() == 0 && options.weight != query::CallWeight::Time)
-        throw Error{.what = "the run has nothing of the weight '" + std::string(wordOf(options.weight)) + "'" +
-                            (table.whyEmpty.empty() ? "" : ": " + table.whyEmpty),
+        throw Error{.what = "the run has nothing of the weight '" + std::string(wordOf(options.weight)) +
+                            "'" + (table.whyEmpty.empty() ? "" : ": " + table.whyEmpty),
                     .where = reader.file().string(),
                     .remedy = "leave out --weight, or see `tilescope help record`"};
     if (table.tree.totalCount() == 0)
@@ -100,10 +99,9 @@ void writeSpeedscope(std::ostream& out, const ExportedTree& exported, std::strin
         out << separator << "{\"name\": " << jsonString(frame) << '}';
         separator = ",\n";
     }
-    out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \""
-        << words.title << "\", \"unit\": \"" << (std::string_view(words.unit) == "count" ? "none" : words.unit)
-        << "\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount()
-        << ",\n\"samples\": [";
+    out << "]},\n\"profiles\": [{\"type\": \"sampled\", \"name\": \"" << words.title << "\", \"unit\": \""
+        << (std::string_view(words.unit) == "count" ? "none" : words.unit)
+        << "\", \"startValue\": 0, \"endValue\": " << stacks.totalAmount() << ",\n\"samples\": [";
     separator = "\n";
     for (query::CallTree::Node node = 0; node < stacks.entries().size(); ++node) {
         if (stacks.entries()[node].amount == 0)

@@ -85,8 +85,8 @@ class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTraces traces)
         : reader_(reader), traces_(std::move(traces)),
-          waiting_(waitingRecords(reader, {.run = traces_.run.run, .parties = traces_.parties})), onGpu_(traces_.any(&AdviceTrace::onGpu)),
-          isWhole_(traces_.any(&AdviceTrace::isWhole))
+          waiting_(waitingRecords(reader, {.run = traces_.run.run, .parties = traces_.parties})),
+          onGpu_(traces_.any(&AdviceTrace::onGpu)), isWhole_(traces_.any(&AdviceTrace::isWhole))
     {
     }
 
@@ -281,9 +281,9 @@ private:
                                       Unit::Nanoseconds);
         };
         return " Most at " + line.place + ": " + ofAMeanStep(static_cast<double>(line.time.count())) +
-               (line.interval ? " (" + ofAMeanStep(line.interval->low) + " to " + ofAMeanStep(line.interval->high) +
-                                    ")"
-                              : "") +
+               (line.interval
+                    ? " (" + ofAMeanStep(line.interval->low) + " to " + ofAMeanStep(line.interval->high) + ")"
+                    : "") +
                ".";
     }
 
@@ -315,7 +315,8 @@ private:
                 const std::uint32_t source = traces_.sources.of(
                     {.kind = "frame", .name = line.place.empty() ? "no line of Python" : line.place});
                 stake.time += line.time;
-                stake.parts.push_back({.group = source, .count = 0, .total = line.time, .atStake = line.time});
+                stake.parts.push_back(
+                    {.group = source, .count = 0, .total = line.time, .atStake = line.time});
             }
             find(rule, stake, show("waiting"), [&, cause = cause] {
                 const std::string does = cause == HostCause::GarbageCollection ? "Python collects garbage."
@@ -347,9 +348,9 @@ private:
                         ? "."
                         : ", of which " + timeText(stake.time) +
                               " is not due to a synchronization, to loading data or to allocating.") +
-                   costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer, HostCause::OffCore,
-                              HostCause::CudaCalls, HostCause::Compilation, HostCause::InterpreterLock,
-                              HostCause::OtherProcesses}) +
+                   costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer,
+                              HostCause::OffCore, HostCause::CudaCalls, HostCause::Compilation,
+                              HostCause::InterpreterLock, HostCause::OtherProcesses}) +
                    moduleText();
         });
     }

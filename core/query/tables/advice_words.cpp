@@ -65,7 +65,8 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
     case AdviceRule::HostOptimizer:
         return "the idle time of the GPU in which samples of the host were within the step of an optimizer";
     case AdviceRule::Logging:
-        return "the idle time of the GPU in which samples of the host were within logging, progress bars or trackers "
+        return "the idle time of the GPU in which samples of the host were within logging, progress bars or "
+               "trackers "
                "of experiments";
     }
     return {};
@@ -126,7 +127,8 @@ std::string_view remedyOf(AdviceRule rule)
     case AdviceRule::KernelStalls:
         return "Look at the lines with show inside.";
     case AdviceRule::GarbageCollection:
-        return "Call gc.freeze() after the set-up, and gc.disable() with a gc.collect() between epochs; keep fewer "
+        return "Call gc.freeze() after the set-up, and gc.disable() with a gc.collect() between epochs; keep "
+               "fewer "
                "objects that refer to each other.";
     case AdviceRule::HostOptimizer:
         return "Use the fused optimizer (fused=True), whose step is a few launches, or compile its step.";

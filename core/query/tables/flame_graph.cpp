@@ -29,7 +29,8 @@ std::string shortFrame(const std::string& name)
 class Labels {
 public:
     Labels(const CallTreeTable& table, std::vector<std::string>& labels)
-        : tree_(table.tree), byLaunch_(table.byLaunch), labels_(labels), isIdle_(table.weight == CallWeight::Idle)
+        : tree_(table.tree), byLaunch_(table.byLaunch), labels_(labels),
+          isIdle_(table.weight == CallWeight::Idle)
     {
     }
 

@@ -106,7 +106,7 @@ private:
     CallTree& tree_;
     Node outermost_;
     analysis::HostCauses causes_;
-    std::vector<Node> nodes_;                                ///< by stack
+    std::vector<Node> nodes_;                              ///< by stack
     std::map<Node, std::pair<double, std::int64_t>> sums_; ///< ns and count
 };
 

@@ -56,7 +56,8 @@ bool defines(const std::vector<std::string>& lines, std::size_t first, std::stri
         return first <= lines.size();
     constexpr std::size_t kMostDecorators = 40;
     for (std::size_t i = first; i <= std::min(lines.size(), first + kMostDecorators); ++i)
-        if (const std::size_t at = i >= 1 ? lines[i - 1].find(name) : std::string::npos; at != std::string::npos) {
+        if (const std::size_t at = i >= 1 ? lines[i - 1].find(name) : std::string::npos;
+            at != std::string::npos) {
             const std::string_view before = std::string_view(lines[i - 1]).substr(0, at);
             if (before.ends_with("def ") || before.ends_with("class "))
                 return true;
@@ -119,8 +120,8 @@ SourceText sourceOf(const SourceFolders& folders, const std::string& function, c
         lines.push_back(std::move(line));
     }
     if (first < 0 || !defines(lines, static_cast<std::size_t>(first), name)) {
-        source.why = file->string() + " does not have " + std::string(name) + " at line " + std::to_string(first) +
-                     ": it is not the file that ran.";
+        source.why = file->string() + " does not have " + std::string(name) + " at line " +
+                     std::to_string(first) + ": it is not the file that ran.";
         return source;
     }
     source.file = *file;

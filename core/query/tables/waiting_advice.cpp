@@ -38,7 +38,8 @@ std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
     if (most == times.end())
         return {};
     const analysis::FunctionParts parts = analysis::partsOf(tree.names()[most->first]);
-    return WaitingLine{.place = "forward of " + std::string(parts.file) + ":" + std::to_string(parts.firstLine),
+    return WaitingLine{.place =
+                           "forward of " + std::string(parts.file) + ":" + std::to_string(parts.firstLine),
                        .time = Nanoseconds(most->second)};
 }
 
@@ -85,7 +86,8 @@ std::vector<WaitingLine> WaitingAdvice::linesOf(std::initializer_list<analysis::
                                                          base.high + part.line.interval->high};
         } else if (line.interval) {
             const auto time = static_cast<double>(part.line.time.count());
-            line.interval = analysis::ConfidenceInterval{line.interval->low + time, line.interval->high + time};
+            line.interval =
+                analysis::ConfidenceInterval{line.interval->low + time, line.interval->high + time};
         }
         line.time += part.line.time;
     }

@@ -12,8 +12,8 @@ namespace tilescope::query {
 
 /// A line of code with its idle time.
 struct WaitingLine {
-    std::string place = {}; ///< "train.py:41 in step"
-    Nanoseconds time{0};    ///< in all steps
+    std::string place = {};                                    ///< "train.py:41 in step"
+    Nanoseconds time{0};                                       ///< in all steps
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< of `time`, ns, 95 %; none: it is exact
 };
 

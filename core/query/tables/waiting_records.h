@@ -49,11 +49,11 @@ struct WaitingRecords {
     std::optional<TimeSpan> span = {};
     std::vector<ProcessIdle> processes = {};
     std::unordered_map<ThreadId, std::string> threads = {};
-    StepChoice choice = {}; ///< the idle time is of these steps
-    std::int64_t steps = 0; ///< that the idle time is of; 0: the whole recording, or a span of it
-    bool hasGpu = false;    ///< the run recorded work of a GPU
-    bool hasStacks = false; ///< the run recorded the stacks of threads
-    bool hasStep = true;    ///< the step that was asked for is in the run
+    StepChoice choice = {};    ///< the idle time is of these steps
+    std::int64_t steps = 0;    ///< that the idle time is of; 0: the whole recording, or a span of it
+    bool hasGpu = false;       ///< the run recorded work of a GPU
+    bool hasStacks = false;    ///< the run recorded the stacks of threads
+    bool hasStep = true;       ///< the step that was asked for is in the run
     std::string recorded = {}; ///< what the recorder says of the stacks; empty: nothing
 
     Nanoseconds idle() const;

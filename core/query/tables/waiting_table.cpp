@@ -273,8 +273,8 @@ private:
         for (const auto& [cause, time] : part.causes) {
             row.causes.push_back({.cause = cause, .time = time.time});
             if (time.below > 0 || time.above > 0)
-                row.causes.back().interval = analysis::ConfidenceInterval{std::max(0.0, time.time - time.below),
-                                                                          time.time + time.above};
+                row.causes.back().interval = analysis::ConfidenceInterval{
+                    std::max(0.0, time.time - time.below), time.time + time.above};
         }
         row.cause = most == part.causes.end() ? wordOf(HostCause::Unexplained) : wordOf(most->first);
         if (part.isEstimate) {

@@ -43,11 +43,11 @@ struct CauseTime {
 /// Idle time of the GPUs of a process, and what the host did meanwhile. Members without a value do not apply to the row.
 struct WaitingRow {
     std::optional<std::int32_t> rank = {};
-    std::string cause = {};            ///< word of the cause with most of it; empty: of a place or thread
+    std::string cause = {};             ///< word of the cause with most of it; empty: of a place or thread
     std::vector<CauseTime> causes = {}; ///< of lines and functions, and of what has neither; add up to `idle`
-    std::optional<CodeLine> line = {}; ///< that ran; of a place: of the launch before
-    std::optional<CodeLine> next = {}; ///< of a place: of the launch that ended the wait
-    std::string thread = {};           ///< that launches
+    std::optional<CodeLine> line = {};  ///< that ran; of a place: of the launch before
+    std::optional<CodeLine> next = {};  ///< of a place: of the launch that ended the wait
+    std::string thread = {};            ///< that launches
     Nanoseconds idle{0};
     double share = 0;                                          ///< of the idle time of the process
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< of `idle` in ns, 95 %; none: it is exact
@@ -61,7 +61,7 @@ struct WaitingTable {
     store::RunRecord run = {};
     WaitingGroup group = WaitingGroup::Line;
     std::vector<WaitingRow> rows = {}; ///< the longest first; their times add up to `idle`
-    std::optional<TimeSpan> span = {};     ///< `idle` is of this part of the recording
+    std::optional<TimeSpan> span = {}; ///< `idle` is of this part of the recording
     Nanoseconds idle{0};
     Nanoseconds busy{0};
     StepChoice choice = {};    ///< of these steps

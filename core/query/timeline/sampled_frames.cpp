@@ -67,8 +67,9 @@ private:
                 frames_.push_back({.thread = thread_,
                                    .start = open_[i].start,
                                    .end = end,
-                                   .function = open_[i].stack == kNoStack ? wordOfState(open_[i].state)
-                                                                          : samples_.stacks[open_[i].stack].function});
+                                   .function = open_[i].stack == kNoStack
+                                                   ? wordOfState(open_[i].state)
+                                                   : samples_.stacks[open_[i].stack].function});
         open_.resize(depth);
     }
 

@@ -12,7 +12,8 @@ struct SampledFrame {
     ThreadId thread = {};
     Timestamp start{};
     Timestamp end{};
-    std::string function = {}; ///< as HostStack::function; or what the thread did at the innermost call: "garbage collection"
+    std::string function =
+        {}; ///< as HostStack::function; or what the thread did at the innermost call: "garbage collection"
 };
 
 /// The calls of a process as its samples between launches show them, by start, outer ones first. Samples that are far

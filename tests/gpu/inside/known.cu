@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                                                   \
-    do {                                                                                                              \
-        const cudaError_t error_ = (call);                                                                            \
-        if (error_ != cudaSuccess) {                                                                                  \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_));                                      \
-            std::exit(1);                                                                                             \
-        }                                                                                                             \
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        const cudaError_t error_ = (call);                                                                   \
+        if (error_ != cudaSuccess) {                                                                         \
+            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_));                             \
+            std::exit(1);                                                                                    \
+        }                                                                                                    \
     } while (0)
 
 __global__ void fma_only(float* out, int rounds)
@@ -39,7 +39,8 @@ __global__ void fma_only(float* out, int rounds)
 
 __global__ void dram_copy(const float4* from, float4* to, size_t count)
 {
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x)
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x)
         to[i] = from[i]; // dram_copy
 }
 

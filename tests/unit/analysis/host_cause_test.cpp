@@ -26,11 +26,14 @@ TEST(HostCauses, FollowFromTheOutermostLibraryThatIsKnown)
     EXPECT_EQ(causeOf({"train.py(1): step"}), HostCause::Python);
     EXPECT_EQ(causeOf({"train.py(1): step", "torch/optim/adamw.py(5): step", "torch/utils/x.py(1): f"}),
               HostCause::Optimizer);
-    EXPECT_EQ(causeOf({"train.py(1): step", "torch/utils/data/dataloader.py(5): __next__", "data.py(3): __getitem__"}),
+    EXPECT_EQ(causeOf({"train.py(1): step", "torch/utils/data/dataloader.py(5): __next__",
+                       "data.py(3): __getitem__"}),
               HostCause::DataLoading);
-    EXPECT_EQ(causeOf({"train.py(1): step", "/usr/lib/python3.11/logging/__init__.py(5): info"}), HostCause::Logging);
+    EXPECT_EQ(causeOf({"train.py(1): step", "/usr/lib/python3.11/logging/__init__.py(5): info"}),
+              HostCause::Logging);
     EXPECT_EQ(causeOf({"train.py(1): step", "tqdm/std.py(5): update"}), HostCause::Logging);
-    EXPECT_EQ(causeOf({"train.py(1): step", "torch/autograd/graph.py(5): _engine_run_backward"}), HostCause::Backward);
+    EXPECT_EQ(causeOf({"train.py(1): step", "torch/autograd/graph.py(5): _engine_run_backward"}),
+              HostCause::Backward);
 }
 
 TEST(HostCauses, FollowFromTheStateOfTheThreadFirst)
@@ -42,7 +45,8 @@ TEST(HostCauses, FollowFromTheStateOfTheThreadFirst)
               HostCause::GarbageCollection);
     EXPECT_EQ(causeOf({"train.py(1): step"}, SampleState::kInCall), HostCause::CudaCalls);
     EXPECT_EQ(causeOf({}), HostCause::Unexplained);
-    EXPECT_EQ(causeOf({"torch/autograd/graph.py(5): backward"}, 0), HostCause::Backward) << "another thread works";
+    EXPECT_EQ(causeOf({"torch/autograd/graph.py(5): backward"}, 0), HostCause::Backward)
+        << "another thread works";
 }
 
 TEST(HostCauses, OfCallsFollowFromTheirNames)

@@ -15,7 +15,10 @@ HostSample sampleAt(std::int64_t milliseconds, std::uint32_t stack, std::uint32_
 
 std::vector<std::string> textsOf(std::vector<HostSample> samples)
 {
-    HostSamples all{.stacks = {{kNoStack, "a.py(1): main", 2}, {0, "a.py(5): f", 6}, {0, "a.py(5): f", 7}, {0, "a.py(9): g", 9}},
+    HostSamples all{.stacks = {{kNoStack, "a.py(1): main", 2},
+                               {0, "a.py(5): f", 6},
+                               {0, "a.py(5): f", 7},
+                               {0, "a.py(9): g", 9}},
                     .threads = {{.thread = ThreadId{1}, .samples = std::move(samples)}}};
     std::vector<std::string> texts;
     for (const SampledFrame& frame : sampledFrames(all))

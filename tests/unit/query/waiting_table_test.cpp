@@ -51,8 +51,8 @@ TEST_F(WaitingTables, RowsOfEachGroupingAddUpToTheIdleTime)
     const WaitingRecords all = records();
     EXPECT_GT(all.idle().count(), 0);
     EXPECT_EQ(all.steps, 12);
-    for (const auto group : {WaitingGroup::Line, WaitingGroup::Innermost, WaitingGroup::Function, WaitingGroup::Place,
-                             WaitingGroup::Cause, WaitingGroup::Thread})
+    for (const auto group : {WaitingGroup::Line, WaitingGroup::Innermost, WaitingGroup::Function,
+                             WaitingGroup::Place, WaitingGroup::Cause, WaitingGroup::Thread})
         EXPECT_EQ(sumOf(waitingTable(all, group)), all.idle()) << wordOf(group);
 }
 
@@ -84,8 +84,8 @@ TEST_F(WaitingTables, TheTreeHasTheTimesOfTheTable)
     EXPECT_EQ(tree.tree.totalAmount(), all.idle().count());
     std::map<std::string, double> causes;
     for (CallTree::Node node = 1; node < tree.tree.entries().size(); ++node) {
-        const CallTree::Node cause = tree.tree.entries()[node].kind == CallKind::Call ? tree.tree.entries()[node].parent
-                                                                                     : node;
+        const CallTree::Node cause =
+            tree.tree.entries()[node].kind == CallKind::Call ? tree.tree.entries()[node].parent : node;
         causes[tree.tree.nameOf(cause)] += static_cast<double>(tree.tree.entries()[node].amount);
     }
     for (const WaitingRow& row : waitingTable(all, WaitingGroup::Cause).rows)
@@ -123,16 +123,17 @@ TEST_F(WaitingTables, SayWhyThereIsNothing)
     EXPECT_THAT(waitingTable(records({.run = RunId{3}}), WaitingGroup::Line).whyEmpty,
                 HasSubstr("holds no stacks of Python at launches"));
     EXPECT_THAT(idleTree(records({.run = RunId{1}, .step = 99})).whyEmpty, HasSubstr("has no such step"));
-    EXPECT_THROW(callTree(*reader_, {.run = RunId{1}, .rangeGlob = "step"}, {.weight = CallWeight::Idle}), Error);
+    EXPECT_THROW(callTree(*reader_, {.run = RunId{1}, .rangeGlob = "step"}, {.weight = CallWeight::Idle}),
+                 Error);
 }
 
 TEST_F(WaitingTables, TwoRunsAreComparedByAMeanStep)
 {
-    const CallTreeDifference difference =
-        callTreeDifference(*reader_, {.run = RunId{1}}, *reader_, {.run = RunId{2}}, {.weight = CallWeight::Idle});
+    const CallTreeDifference difference = callTreeDifference(*reader_, {.run = RunId{1}}, *reader_,
+                                                             {.run = RunId{2}}, {.weight = CallWeight::Idle});
     EXPECT_EQ(difference.stepsA, 12);
-    EXPECT_NEAR(static_cast<double>(difference.totalA.front()), static_cast<double>(records().idle().count()) / 12.0,
-                1000);
+    EXPECT_NEAR(static_cast<double>(difference.totalA.front()),
+                static_cast<double>(records().idle().count()) / 12.0, 1000);
     EXPECT_LT(difference.totalB.front(), difference.totalA.front());
 }
 
@@ -145,9 +146,12 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
         return row == table.rows.end() ? std::string() : row->sentence;
     };
     EXPECT_THAT(found(analysis::AdviceRule::LaunchBound), HasSubstr("Most at train.py:15 in train_step: "));
-    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound),
-                HasSubstr("are below forward of transformers/models/llama/modeling_llama.py:26: compile that module."));
-    EXPECT_THAT(found(analysis::AdviceRule::Synchronization), HasSubstr("Most at train.py:19 in train_step: "));
+    EXPECT_THAT(
+        found(analysis::AdviceRule::LaunchBound),
+        HasSubstr(
+            "are below forward of transformers/models/llama/modeling_llama.py:26: compile that module."));
+    EXPECT_THAT(found(analysis::AdviceRule::Synchronization),
+                HasSubstr("Most at train.py:19 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("Most at train.py:26 in main: "));
     EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
@@ -159,14 +163,17 @@ TEST_F(WaitingTables, SourceIsOfTheFileThatRan)
     const SourceText source = sourceOf(folders, "train.py(14): train_step", "here");
     ASSERT_GE(source.lines.size(), 15U) << source.why;
     EXPECT_EQ(source.lines[14], "    loss = model(tokens, labels=tokens).loss");
-    EXPECT_FALSE(sourceOf(folders, "transformers/models/llama/modeling_llama.py(11): forward", "here").lines.empty());
-    EXPECT_THAT(sourceOf(folders, "train.py(15): train_step", "here").why, HasSubstr("it is not the file that ran"));
+    EXPECT_FALSE(
+        sourceOf(folders, "transformers/models/llama/modeling_llama.py(11): forward", "here").lines.empty());
+    EXPECT_THAT(sourceOf(folders, "train.py(15): train_step", "here").why,
+                HasSubstr("it is not the file that ran"));
     EXPECT_THAT(sourceOf(folders, "other.py(1): f", "here").why, HasSubstr("recorded on node"));
     EXPECT_THAT(sourceOf(folders, "other.py(1): f", "node").why, HasSubstr("is not where it was recorded"));
     EXPECT_THAT(sourceOf(folders, "<string>(1): <module>", "node").why, HasSubstr("has no source file"));
     std::filesystem::last_write_time(folder_ / "program" / "train.py",
                                      std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
-    EXPECT_THAT(sourceOf(folders, "train.py(14): train_step", "here").why, HasSubstr("changed after the run began"));
+    EXPECT_THAT(sourceOf(folders, "train.py(14): train_step", "here").why,
+                HasSubstr("changed after the run began"));
 }
 
 } // namespace
