@@ -102,7 +102,7 @@ class Host {
 public:
     Host(StringTable& strings, bool isCompiled) : strings_(strings), isCompiled_(isCompiled)
     {
-        batch_.threads = {{kMain, strings_.intern("main")}};
+        batch_.threads = {{.thread = kMain, .name = strings_.intern("main"), .process = ProcessIndex{0}}};
         samples_.threads = {{.thread = kMain, .samples = {}}};
     }
 
@@ -293,7 +293,8 @@ void writeWaitingFile(const std::filesystem::path& file, const std::filesystem::
                          .specJson = R"-({"workload":"trace","format":"recording","file":"train"})-",
                          .specHash = "hash-" + std::to_string(run),
                          .program = "Tilescope test",
-                         .startedUnixNs = now.count()});
+                         .startedUnixNs = now.count(),
+                         .clockOrigin = timestampAt(900'000'000)});
         std::vector<EnvironmentEntry> environment = {
             {"record.folder", sources.string(), ""},
             {"record.packages", (sources / "site-packages").string(), ""}};

@@ -356,7 +356,9 @@ void paintLaneLabel(QPainter& painter, const TimelineScene& scene, const Band& b
     painter.setPen(p.dimText);
     const int second = lineTop - column.top() + line - 1 + painter.fontMetrics().ascent() + 3;
     if (!view.folded && !lane.detail.empty() && column.height() >= second)
-        drawName(lineTop + line - 1, detailOf(section, lane), room);
+        drawName(lineTop + line - 1, detailOf(section, lane),
+                 hasScale ? room - painter.fontMetrics().horizontalAdvance(scale.zero) - sizes().of(12)
+                          : room);
     const QRect right = column.adjusted(0, 0, -sizes().of(10), 0);
     texts.draw(painter, right, (hasCurve ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, figure);
     if (hasScale)
