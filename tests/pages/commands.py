@@ -63,7 +63,7 @@ NOT_RUN = {
     "cluster.md": {
         "packaging/dev bundle": BUILDS,
         "tar -xf tilescope-0.1.0.tar.gz -C /shared": CLUSTER,
-        "source /shared/tilescope-0.1.0/share/bash-completion/completions/tilescope": CLUSTER,
+        "source <(tilescope completion bash)": CLUSTER,
         "/shared/tilescope-0.1.0/bin/tilescope doctor": CLUSTER,
         "python3 -m venv /shared/venv && /shared/venv/bin/pip install torch==2.11.0": CLUSTER,
         "export TILESCOPE_TORCH=$(echo /shared/venv/lib/python3*/site-packages/torch)": CLUSTER,
