@@ -29,7 +29,6 @@ struct SampleState {
     static constexpr std::uint32_t kLock = 16; ///< it waited for the interpreter's lock
     static constexpr std::uint32_t kCollects = 32; ///< it collected garbage
     static constexpr std::uint32_t kCoreless = 64; ///< most of the time it could run, and had no core
-    static constexpr unsigned kBits = 7;
 };
 
 /// An instant at which a thread had a stack.

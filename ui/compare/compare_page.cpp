@@ -207,7 +207,7 @@ QWidget* ComparePage::makeFamilies()
     families_->sortByColumn(4, Qt::DescendingOrder);
     families_->setMinimumWidth(sizes().of(400));
     families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
-    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges"), tr("idle lines")});
+    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges"), tr("lines")});
     familyPanel_->addToHeader(groups_);
     connect(groups_, &SegmentedControl::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);

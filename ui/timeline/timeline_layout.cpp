@@ -307,16 +307,19 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
 
 namespace {
 
-// Metrics are measured inside the GPU and are not among the counters that are shown and hidden together.
-bool isPlainCounter(const Lane& lane)
+// Whether a lane is one of the counters that are shown and hidden together. Metrics of the GPU are, where runs stand below
+// each other and need the room.
+bool isGrouped(const Lane& lane, bool compared)
 {
-    return lane.kind == Lane::Kind::Counter && !lane.isMetric();
+    return lane.kind == Lane::Kind::Counter && (compared || !lane.isMetric());
 }
 
-bool hasManyCounters(const query::Timeline& timeline)
+bool hasManyCounters(const query::Timeline& timeline, bool compared)
 {
     constexpr std::ptrdiff_t kFewCounters = 4;
-    return std::ranges::count_if(timeline.lanes, isPlainCounter) > kFewCounters;
+    return std::ranges::count_if(timeline.lanes, [compared](const Lane& lane) {
+               return isGrouped(lane, compared);
+           }) > kFewCounters;
 }
 
 // Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,
@@ -330,7 +333,7 @@ bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
     if (lane.isMetric())
         return std::ranges::find(kUnfoldedMetrics, lane.counter) == std::end(kUnfoldedMetrics);
     if (lane.kind == Lane::Kind::Counter)
-        return hasManyCounters(timeline);
+        return hasManyCounters(timeline, false);
     if (lane.kind != Lane::Kind::Thread)
         return false;
     const auto [from, to] = timeline.interesting();
@@ -342,10 +345,10 @@ bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 std::vector<std::size_t> counterGroup(const TimelineSection& section)
 {
     std::vector<std::size_t> counters;
-    if (!hasManyCounters(*section.timeline))
+    if (!hasManyCounters(*section.timeline, section.isCompared))
         return counters;
     for (std::size_t v = 0; v < section.lanes.size(); ++v)
-        if (isPlainCounter(section.timeline->lanes[section.lanes[v].lane]))
+        if (isGrouped(section.timeline->lanes[section.lanes[v].lane], section.isCompared))
             counters.push_back(v);
     return counters;
 }
@@ -388,12 +391,13 @@ TimelineSection makeSection(std::shared_ptr<const query::Timeline> timeline, boo
         section.alignedAt = QString::fromStdString(timeline->titleOf(*section.step));
         section.alignedLength = section.step->end - section.step->start;
     }
-    const bool hidesCounters = compared && hasManyCounters(*timeline);
+    section.isCompared = compared;
+    const bool hidesCounters = compared && hasManyCounters(*timeline, compared);
     for (std::size_t i = 0; i < timeline->lanes.size(); ++i) {
         const Lane& lane = timeline->lanes[i];
         section.lanes.push_back({.lane = i,
                                  .folded = isFoldedAtFirst(*timeline, lane),
-                                 .hidden = hidesCounters && isPlainCounter(lane)});
+                                 .hidden = hidesCounters && isGrouped(lane, compared)});
     }
     section.timeline = std::move(timeline);
     return section;

@@ -43,6 +43,7 @@ struct TimelineSection {
     /// On the step time against that of the first section's run.
     analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::vector<LaneView> lanes; ///< in the order of display
+    bool isCompared = false;     ///< with runs above or below it
 
     /// The step with the same number in the process of a lane; none if there is none.
     std::optional<query::TimelineStep> stepOf(const query::Lane& lane) const;

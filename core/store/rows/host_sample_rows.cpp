@@ -15,22 +15,27 @@ namespace tilescope::store {
 namespace {
 
 constexpr std::size_t kSamplesOfARow = 4096;
-constexpr std::uint64_t kFirstBits = 4; // of a state, where the samples do not say it
+constexpr unsigned kUsualBits = 4; // of a state, beside the stack: launch, call, core, late
+constexpr std::uint32_t kUsualStates = (1U << kUsualBits) - 1;
+constexpr std::uint32_t kHasRare = 1U << kUsualBits; ///< the other states follow
 
 /// Four to five bytes per sample: the time since the one before, the difference of the stacks' numbers, and the state.
 std::string packedSamples(std::span<const HostSample> samples, std::int64_t origin)
 {
     Packer packer;
-    packer.put(0); // in place of the number of samples: the bits of a state follow
-    packer.put(SampleState::kBits);
+    packer.put(0); // in place of the number of samples, which follows: states are as below
     packer.put(samples.size());
     std::int64_t time = origin;
     std::int64_t stack = 0;
     for (const HostSample& sample : samples) {
         packer.put(static_cast<std::uint64_t>(nanosecondsOf(sample.time) - time));
         const std::int64_t next = sample.stack == kNoStack ? -1 : static_cast<std::int64_t>(sample.stack);
-        packer.put(folded(next - stack) << SampleState::kBits |
-                   (sample.state & ((1U << SampleState::kBits) - 1)));
+        // Few samples have one of the rarer states, which a value of their own holds.
+        const std::uint32_t rare = sample.state >> kUsualBits;
+        packer.put(folded(next - stack) << (kUsualBits + 1) | (rare != 0 ? kHasRare : 0) |
+                   (sample.state & kUsualStates));
+        if (rare != 0)
+            packer.put(rare);
         time = nanosecondsOf(sample.time);
         stack = next;
     }
@@ -42,20 +47,21 @@ void unpackSamples(std::string_view bytes, std::int64_t origin, std::vector<Host
 {
     Unpacker unpacker(bytes);
     std::size_t count = unpacker.takeCount();
-    std::uint64_t bits = kFirstBits;
-    if (count == 0) {
-        bits = unpacker.take() & 63;
+    const bool hasRare = count == 0; // otherwise there were only the usual states
+    if (hasRare)
         count = unpacker.takeCount();
-    }
     std::int64_t time = origin;
     std::int64_t stack = 0;
     for (std::size_t i = 0; i < count; ++i) {
         time = RunRow::sum(time, static_cast<std::int64_t>(unpacker.take()));
         const std::uint64_t both = unpacker.take();
-        stack = RunRow::sum(stack, unfolded(both >> bits));
+        stack = RunRow::sum(stack, unfolded(both >> (hasRare ? kUsualBits + 1 : kUsualBits)));
+        auto state = static_cast<std::uint32_t>(both & kUsualStates);
+        if (hasRare && (both & kHasRare) != 0)
+            state |= static_cast<std::uint32_t>(unpacker.take()) << kUsualBits;
         samples.push_back({.time = timestampAt(time),
                            .stack = stack < 0 ? kNoStack : static_cast<std::uint32_t>(stack),
-                           .state = static_cast<std::uint32_t>(both & ((std::uint64_t{1} << bits) - 1))});
+                           .state = state});
     }
 }
 
