@@ -45,6 +45,7 @@ CpuInstructionSet cpuInstructionSet()
     constexpr unsigned kAmxBf16Bit = 22;
     constexpr unsigned kAmxTileBit = 24;
     constexpr unsigned kAmxFp16Bit = 21;
+    constexpr unsigned kAvx512Fp16Bit = 23;
     __builtin_cpu_init();
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
@@ -55,7 +56,8 @@ CpuInstructionSet cpuInstructionSet()
         return (extendedFeatures(1).eax >> kAmxFp16Bit & 1) != 0 ? CpuInstructionSet::AmxFp16
                                                                  : CpuInstructionSet::Amx;
     if (bf16)
-        return CpuInstructionSet::Avx512Bf16;
+        return (features >> kAvx512Fp16Bit & 1) != 0 ? CpuInstructionSet::Avx512Fp16
+                                                     : CpuInstructionSet::Avx512Bf16;
     if (avx512)
         return CpuInstructionSet::Avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && convertsHalfPrecision())

@@ -117,9 +117,13 @@ constexpr EnumWord<OpScope> kWords<OpScope>[] = {{OpScope::Function, "function"}
 
 template <>
 constexpr EnumWord<CpuInstructionSet> kWords<CpuInstructionSet>[] = {
-    {CpuInstructionSet::Sse2, "sse2"},     {CpuInstructionSet::Avx2, "avx2"},
-    {CpuInstructionSet::Avx512, "avx512"}, {CpuInstructionSet::Avx512Bf16, "avx512_bf16"},
-    {CpuInstructionSet::Amx, "amx"},       {CpuInstructionSet::AmxFp16, "amx_fp16"}};
+    {CpuInstructionSet::Sse2, "sse2"},
+    {CpuInstructionSet::Avx2, "avx2"},
+    {CpuInstructionSet::Avx512, "avx512"},
+    {CpuInstructionSet::Avx512Bf16, "avx512_bf16"},
+    {CpuInstructionSet::Avx512Fp16, "avx512_fp16"},
+    {CpuInstructionSet::Amx, "amx"},
+    {CpuInstructionSet::AmxFp16, "amx_fp16"}};
 
 template <>
 constexpr EnumWord<WaitKind> kWords<WaitKind>[] = {{WaitKind::Event, "event"},

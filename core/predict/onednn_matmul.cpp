@@ -207,8 +207,8 @@ std::int64_t productScratch(const CpuProduct& product, const TargetDevice& devic
         return gemmScratch(product, threads);
     if (product.type == Type::BFloat16 && set >= CpuInstructionSet::Avx512Bf16)
         return scratchOf(product, threads, bytesOf(product.type)) + tileScratch(set, threads);
-    // Processors with AMX also have AVX512_FP16, with which oneDNN computes copies in fp32.
-    if (product.type == Type::Float16 && set >= CpuInstructionSet::Amx)
+    // With AVX512_FP16, oneDNN computes copies in fp32.
+    if (product.type == Type::Float16 && set >= CpuInstructionSet::Avx512Fp16)
         return scratchOf(product, threads, kFloat);
     return 0;
 }
