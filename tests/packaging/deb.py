@@ -128,7 +128,7 @@ def look_at_completions(usr, folder, verbs):
     (folder / "sweep.yaml").touch()
     for words, expected in [
         (["tilescope", ""], {*verbs, "with space.tscope"}), (["tilescope", "sho"], {"show"}),
-        (["tilescope", "run", ""], {"attention", "lm", "accumulation", "dtypes", "products", "collective"}), (["tilescope", "help", "comp"], {"compare", "compact", "compile"}),
+        (["tilescope", "run", ""], {"attention", "lm", "accumulation", "dtypes", "products", "collective"}), (["tilescope", "help", "comp"], {"compare", "compact", "compile", "completion"}),
         (["tilescope", "run", "lm", "--dry"], {"--dry-run"}), (["tilescope", "doctor", "--fo"], {"--format", "--force"}), (["tilescope", "run", "lm", "--rope"], {"--rope_theta"}),
         (["tilescope", "run", "lm", "--precision", ""], {"fp32", "tf32", "bf16", "fp16"}),
         (["tilescope", "--batch", "sw"], {"sweep.yaml"}), (["tilescope", "verify", "with"], {"with space.tscope"}),

@@ -156,7 +156,7 @@ class SameAsShow(unittest.TestCase):
         compared = []
 
         def check(recording, run, file):
-            described = ("family", "does", "short_name")
+            described = ("family", "does", "short_name", "rank", "process", "pid")
             expected = [{name: value for name, value in row.items() if name not in described}
                         for row in shown(file, "kernels", "--run", run)]
             table = recording.kernels(run, by="name")

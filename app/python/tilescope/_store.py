@@ -185,16 +185,23 @@ def _translated(error, path):
     return Error(path, "SQLite failed: " + text)
 
 
+def _bytes_in_header(file):
+    """The size that the header of a file gives; 0: it does not know, as while the newest pages are in a log."""
+    with open(file, "rb") as opened:
+        head = opened.read(100)
+    # https://www.sqlite.org/fileformat.html: versions of writing and reading (1: no log), page size, change counter, pages
+    if len(head) < 100 or head[18:20] != b"\1\1" or head[24:28] != head[92:96]:
+        return 0
+    page = int.from_bytes(head[16:18], "big")
+    return (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+
+
 def _open_for_reading(path, file):
+    size, whole = os.path.getsize(file), _bytes_in_header(file)
+    if size < whole:
+        raise Error(path, "the file is damaged: it was cut to {} of its {} bytes".format(size, whole), VERIFY)
     connection = _sqlite(file, "mode=ro")
     try:
-        # SQLite itself does not notice that a part of the last page is gone. While a file is written, its newest pages
-        # are in the log.
-        if _value(connection, "pragma journal_mode") != "wal":
-            size = os.path.getsize(file)
-            whole = _value(connection, "pragma page_count") * _value(connection, "pragma page_size")
-            if size < whole:
-                raise Error(path, "the file is damaged: it was cut to {} of its {} bytes".format(size, whole), VERIFY)
         _value(connection, "select count(*) from sqlite_master")
         return connection
     except sqlite3.OperationalError:
