@@ -168,7 +168,9 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     connect(experiment_, &ExperimentPage::ended, this, &MainWindow::closeIfWanted);
     connect(experiment_, &ExperimentPage::recorded, this,
             [](const QString& file) { RecentFiles::add(file); });
-    connect(experiment_, &ExperimentPage::summarized, this, &MainWindow::showJob);
+    statusOf({});
+    connect(experiment_, &ExperimentPage::summarized, this,
+            [this](const JobSummary& summary) { statusOf(summary.host).show(summary); });
     QTimer::singleShot(0, experiment_, &ExperimentPage::takeUpStarted);
     // Queued, so that a popup that is closing is gone.
     connect(
@@ -180,21 +182,21 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
 
 MainWindow::~MainWindow() = default;
 
-// One status for each place that has had a sweep.
-void MainWindow::showJob(const JobSummary& summary)
+// One status for this machine, and one for each host that has had a sweep.
+JobStatus& MainWindow::statusOf(const QString& host)
 {
-    JobStatus*& job = jobs_[summary.host];
+    JobStatus*& job = jobs_[host];
     if (job == nullptr) {
         job = new JobStatus;
         statusBar()->addPermanentWidget(job);
-        SweepQueue& queue = experiment_->queues().of(summary.host);
+        SweepQueue& queue = experiment_->queues().of(host);
         connect(job, &JobStatus::cancelled, &queue, &SweepQueue::cancel);
-        connect(job, &JobStatus::opened, this, [this, host = summary.host] {
+        connect(job, &JobStatus::opened, this, [this, host] {
             showPage(QStringLiteral("experiment"));
             experiment_->setHost(host);
         });
     }
-    job->show(summary);
+    return *job;
 }
 
 // Qt 6.4 forgets which window is active if a dialog closes while the list of its field's completions is open: Enter

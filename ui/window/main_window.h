@@ -101,7 +101,7 @@ private:
     void foldDock();
     void showDrag(const QString& words);
     void noteHeld();
-    void showJob(const JobSummary& summary);
+    JobStatus& statusOf(const QString& host);
     void savePreview(const OpenFile& file);
     const OpenFile* currentFile() const;
     void restoreLayout(const QString& page);

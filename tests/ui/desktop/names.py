@@ -14,7 +14,7 @@ from desktop import Atspi, Desktop, State
 
 PAGES = ("Overview", "Experiment", "Timeline", "Flame", "Kernels", "Memory", "Ranks", "Compare", "Charts", "Query",
          "Machine", "Help")
-KEYS = [f"ctrl+{digit}" for digit in range(1, 10)] + [f"alt+{digit}" for digit in range(1, 4)]
+KEYS = [f"ctrl+{digit}" for digit in range(1, 10)] + [f"alt+{digit}" for digit in range(1, 5)]
 DIALOGS = (("Command palette", "ctrl+k"), ("Export", "ctrl+e"), ("Record a program", "ctrl+alt+r"), ("Keys", "question"))
 CLICKED = {"push button", "check box", "radio button", "toggle button", "combo box", "slider", "spin button", "text",
            "entry", "menu item", "check menu item", "page tab", "link"}

@@ -112,7 +112,7 @@ class Keyboard:
     def compare(self):
         self.desktop.press("ctrl+l")
         self.desktop.tab_to("Runs")
-        self.desktop.press("shift+Down", "ctrl+8")
+        self.desktop.press("shift+Down", "ctrl+9")
         self.outcomes.compare()
 
     def find_box(self, text):
@@ -142,7 +142,7 @@ class Keyboard:
         self.desktop.tab_to("Timeline", "shift+Tab")
         self.desktop.press("ctrl+Down", "shift+p")
         self.outcomes.canvas("; pinned")
-        self.desktop.press("t", "ctrl+5")
+        self.desktop.press("t", "ctrl+6")
         self.outcomes.filter_time(lambda: self.desktop.press("ctrl+shift+t"))
 
     def find_kernel(self):
@@ -156,7 +156,7 @@ class Keyboard:
         self.outcomes.find_kernel()
 
     def read_peak(self):
-        self.desktop.press("ctrl+6")
+        self.desktop.press("ctrl+7")
         self.desktop.find("Allocated at the instant", "table")
         self.desktop.tab_to("Allocated at the instant")
         self.desktop.press("ctrl+c")
@@ -177,7 +177,7 @@ class Keyboard:
         self.outcomes.import_trace(self.trace)
 
     def export_chart(self):
-        self.desktop.press("ctrl+9")
+        self.desktop.press("alt+1")
         self.desktop.find("Chart")
         self.desktop.press("ctrl+e")
         self.desktop.window("Export")
