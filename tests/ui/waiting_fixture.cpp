@@ -319,7 +319,6 @@ void writeWaitingFile(const std::filesystem::path& file, const std::filesystem::
         writer.write(host.batch());
         if (run < 2) {
             HostSamples samples = host.samples();
-            samples.process = ProcessIndex{0};
             writer.writeHostSamples({&samples, 1});
         }
         RunResult result;

@@ -114,7 +114,9 @@ TEST_F(WaitingTables, ATimeSpanCutsTheIdleTime)
     const TimeSpan rest{first.to, Nanoseconds::max()};
     const WaitingRecords before = records({.run = RunId{1}, .span = first});
     EXPECT_EQ(before.steps, 0);
-    EXPECT_EQ(before.idle() + before.busy(), first.to);
+    // What lies before the first work of the recording follows no work, and is not counted.
+    EXPECT_LE(before.idle() + before.busy(), first.to);
+    EXPECT_GT(before.idle() + before.busy(), first.to - Nanoseconds(3'000'000));
     EXPECT_GT(records({.run = RunId{1}, .span = rest}).idle(), before.idle());
 }
 
