@@ -42,9 +42,10 @@ protected:
     std::size_t countersShown(std::size_t section) const
     {
         const TimelineScene& scene = view_->scene();
+        const std::vector<std::size_t> group = counterGroup(scene.sections.at(section));
         return std::size_t(std::ranges::count_if(scene.layout.bands, [&](const Band& band) {
             return band.kind == Band::Kind::Lane && band.section == section &&
-                   scene.laneOf(band).kind == Lane::Kind::Counter;
+                   std::ranges::find(group, band.view) != group.end();
         }));
     }
     QRect labelOf(const Band& band) const

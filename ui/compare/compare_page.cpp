@@ -209,6 +209,7 @@ QWidget* ComparePage::makeFamilies()
     families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
     groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges"), tr("lines")});
     familyPanel_->addToHeader(groups_);
+    groups_->setCompact(true); // the header also says how the runs are aligned
     connect(groups_, &SegmentedControl::changed, this, &ComparePage::showGroups);
     connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
     noGroups_ = makeMessage();

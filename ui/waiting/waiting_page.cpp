@@ -435,7 +435,7 @@ void WaitingPage::showSource(const query::SourceText& source, const WaitingRow& 
     }
     sourcePanel_->setSubtitle(
         tr("%1, unchanged since the run").arg(QString::fromStdString(source.file.string())));
-    source_->show(sourceRows(source, first_->innermost, row, kAround));
+    source_->show(sourceRows(source, shownLines(), row, kAround));
     sourceStack_->showContent();
     source_->setCurrentId(row.line->line);
     source_->scrollTo(source_->currentIndex(), QAbstractItemView::PositionAtCenter);

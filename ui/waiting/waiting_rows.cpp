@@ -200,7 +200,7 @@ TableData sourceRows(const query::SourceText& source, const WaitingTable& lines,
     TableMaker<SourceLine> maker(rows);
     using Of = exchange::ColumnOf<SourceLine>;
     maker.add(makeColumn(QObject::tr("Line"), Kind::Number, 50, true),
-              [](const SourceLine& line) { return makeNumber(double(line.number), Unit{}); });
+              [](const SourceLine& line) { return makeCount(double(line.number)); });
     TableColumn& text =
         maker.add(makeColumn(QObject::tr("Source"), Kind::Text, 0), [](const SourceLine& line) {
             return makeWords(words(line.text).replace(QLatin1Char('\t'), QStringLiteral("    ")));
