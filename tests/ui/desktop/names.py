@@ -12,13 +12,13 @@ import time
 
 from desktop import Atspi, Desktop, State
 
-PAGES = ("Overview", "Experiment", "Timeline", "Flame", "Kernels", "Memory", "Ranks", "Compare", "Charts", "Query",
+PAGES = ("Overview", "Experiment", "Timeline", "Flame", "Waiting", "Kernels", "Memory", "Ranks", "Compare", "Charts", "Query",
          "Machine", "Help")
 KEYS = [f"ctrl+{digit}" for digit in range(1, 10)] + [f"alt+{digit}" for digit in range(1, 5)]
 DIALOGS = (("Command palette", "ctrl+k"), ("Export", "ctrl+e"), ("Record a program", "ctrl+alt+r"), ("Keys", "question"))
 CLICKED = {"push button", "check box", "radio button", "toggle button", "combo box", "slider", "spin button", "text",
            "entry", "menu item", "check menu item", "page tab", "link"}
-OF_RUNS = ("Overview", "Timeline", "Flame", "Kernels", "Memory", "Charts")  # pages whose pictures are of the selected run
+OF_RUNS = ("Overview", "Timeline", "Flame", "Waiting", "Kernels", "Memory", "Charts")  # pages whose pictures are of the selected run
 NOTHING = {"nothing is selected", "Click a box to see its details."}
 OF_ALL_RUNS = {"Machine of the selected runs"}
 TABLES = {"table", "tree table", "tree"}
