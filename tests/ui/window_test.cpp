@@ -338,9 +338,12 @@ TEST_F(WindowTest, WhatHasNoMenuOfItsOwnIsCopiedByTheWindows)
     QWidget& card = *window_.findChild<KeyFigureCard*>();
     EXPECT_TRUE(copied(card, "Copy data as table")->text().startsWith(QStringLiteral("Figure\tRun\tValue")));
     EXPECT_FALSE(copied(card, "Copy as image")->image().isNull());
-    EXPECT_TRUE(copied(*window_.findChild<FlagList*>(), "Copy data as table")
-                    ->text()
-                    .startsWith(QStringLiteral("Flag\tKind")));
+    auto& flags = *window_.findChild<FlagList*>();
+    for (QWidget* at = flags.parentWidget(); at != nullptr; at = at->parentWidget())
+        if (auto* area = qobject_cast<QScrollArea*>(at))
+            area->ensureWidgetVisible(&flags);
+    waitUntilSettled();
+    EXPECT_TRUE(copied(flags, "Copy data as table")->text().startsWith(QStringLiteral("Flag\tKind")));
 }
 
 TEST_F(WindowTest, EveryModelKeepsItsPromisesWhileRunsAndPagesChange)
