@@ -173,6 +173,9 @@ void WindowMenus::makeView()
     all->setToolTip(tr("Means of recordings are of all steps, also of those that start up or compile"));
     const auto followSteps = [this, all] { all->setChecked(window_.workspace().allSteps()); };
     connect(&window_.workspace(), &Workspace::processChanged, all, followSteps);
+    const auto followFiles = [this, all] { all->setEnabled(!window_.workspace().files().empty()); };
+    connect(&window_.workspace(), &Workspace::filesChanged, all, followFiles);
+    followFiles();
     QMenu* theme = view->addMenu(tr("Theme"));
     auto* group = new QActionGroup(theme);
     const std::pair<QString, ThemeChoice> choices[] = {{tr("Like the system"), ThemeChoice::System},
