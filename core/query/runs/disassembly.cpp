@@ -122,7 +122,7 @@ std::map<std::string, Texts> readTexts(const fs::path& output)
     Texts* kernel = nullptr;
     std::ifstream in(output);
     for (std::string line; std::getline(in, line);) {
-        if (const std::size_t at = line.find(kSection); at != std::string::npos && at < 4) {
+        if (const std::size_t at = line.find(kSection); at < 4) {
             const std::size_t name = line.find(kCode, at);
             kernel = name == std::string::npos
                          ? nullptr
