@@ -10,7 +10,7 @@
 #include <QPainter>
 
 #include <algorithm>
-#include <ranges>
+#include <span>
 #include <vector>
 
 namespace tilescope::ui {
@@ -63,7 +63,7 @@ void addWork(ItemWords& words, const TimelineSection& section, const Lane& lane,
                        .arg(timeText(section.toAxis(double(from))), timeText(section.toAxis(double(to))));
     const std::vector<query::WorkBeneath> works =
         query::workBeneath(*section.timeline, lane.device, from, to);
-    for (const query::WorkBeneath& work : works | std::views::take(kMostLines))
+    for (const query::WorkBeneath& work : std::span(works).first(std::min(works.size(), kMostLines)))
         words.more << QObject::tr("%1  %2 of %3")
                           .arg(QString::fromStdString(section.timeline->names[work.name].label),
                                timeText(double(work.time)), timeText(double(to - from)));
