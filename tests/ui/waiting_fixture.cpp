@@ -161,8 +161,9 @@ private:
             launch(adam, 80e3);
         }
         synchronize(ofStep("return loss.item()"), 1.1e6);
-        work(call(main(mainStack, "logger.info"), "logging/__init__.py(1500): info", 1513), 0.9e6,
-             SampleState::kRan);
+        work(
+            call(main(mainStack, "logger.info"), "/usr/lib/python3.12/logging/__init__.py(1500): info", 1513),
+            0.9e6, SampleState::kRan);
         Range range;
         range.id = RangeId{std::uint32_t(batch_.ranges.size())};
         range.thread = kMain;

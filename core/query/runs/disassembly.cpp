@@ -1,6 +1,7 @@
 #include "core/query/runs/disassembly.h"
 
 #include "core/analysis/kernels/cubin.h"
+#include "core/base/error.h"
 #include "core/base/file_descriptor.h"
 #include "core/base/search_path.h"
 #include "core/base/spawn_words.h"
@@ -193,10 +194,13 @@ bool addInstructions(KernelSamples& samples, const fs::path& nvdisasm, std::chro
             wanted[samples.kernels[each.kernel].cubin].insert(samples.kernels[each.kernel].symbol);
     if (nvdisasm.empty())
         return wanted.empty();
-    std::string name = (fs::temp_directory_path() / "tilescope-code-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-        return false;
-    const TemporaryPath folder{fs::path(name)};
+    fs::path made;
+    try {
+        made = newTemporaryFolder("code");
+    } catch (const Error&) {
+        return false; // the instructions stay without texts, as where there is no nvdisasm
+    }
+    const TemporaryPath folder(made);
     std::map<std::pair<std::uint64_t, std::string>, Texts> texts;
     bool isWhole = true;
     for (const KernelCode& code : samples.code) {

@@ -19,7 +19,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Kernel: the reasons that may dominate its stalls, and the least share of the samples on its marked line.
+# Kernel: the reasons that may dominate its stalls, and the least share of the samples on its marked line. Two of them follow
+# from what was seen on an H200 and are no independent truth: half of the instructions of fma_only have the line of the loop's
+# head, and what follows the barrier of barrier_imbalance has it too, so that its marked line is that head.
 KNOWN = {
     "fma_only": ({"math_pipe_throttle", "wait", "dispatch_stall"}, 40),
     "dram_copy": ({"long_scoreboard", "lg_throttle"}, 60),
@@ -175,8 +177,10 @@ def cost(options):
             text = f"{name}: {over} / {base} = {ratio[0]:.4f} [{ratio[1]:.4f}, {ratio[2]:.4f}], {n} blocks"
             if most is None:
                 print("      " + text, flush=True)
+            elif ratio[1] <= most < ratio[2]:
+                print(f"open  {text}; aim {most} lies in the interval", flush=True)
             else:
-                check(ratio[1] <= most, f"{text}; aim {most}")
+                check(ratio[2] <= most, f"{text}; aim {most}")
 
 
 GRAPHS = """

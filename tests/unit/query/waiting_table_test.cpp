@@ -155,7 +155,7 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
     EXPECT_THAT(found(analysis::AdviceRule::Synchronization),
                 HasSubstr("Most at train.py:19 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
-    EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("while the host logs. Most at "));
+    EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("Most at train.py:26 in main: "));
     EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
 }
 
