@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/base/mutex.h"
 #include "core/machine/counter_log.h"
+#include "core/machine/repeating_thread.h"
 #include "core/model/counter_track.h"
 
 #include <chrono>
-#include <thread>
+#include <optional>
 #include <vector>
 
 #include <sys/types.h>
@@ -28,7 +28,6 @@ struct CounterRequest {
 class CounterSampler {
 public:
     explicit CounterSampler(const CounterRequest& request);
-    ~CounterSampler();
     CounterSampler(const CounterSampler&) = delete;
     CounterSampler& operator=(const CounterSampler&) = delete;
 
@@ -36,16 +35,10 @@ public:
     std::vector<CounterTrack> stop();
 
 private:
-    void run();
     void read();
-    void end();
 
-    const std::chrono::milliseconds interval_;
-    std::vector<CounterLog> logs_; ///< the thread's until it has ended
-    Mutex mutex_;
-    Condition changed_;
-    bool ended_ GUARDED_BY(mutex_) = false;
-    std::thread thread_; ///< started last
+    std::vector<CounterLog> logs_;          ///< the thread's until it has ended
+    std::optional<RepeatingThread> thread_; ///< started last
 };
 
 } // namespace tilescope::machine

@@ -268,36 +268,17 @@ private:
 MetricSampler::MetricSampler(MetricRequest request) : work_(std::make_unique<Work>(std::move(request)))
 {
     const SignalsBlocked blocked;
-    thread_ = std::thread([this] {
-        for (std::optional<Clock::duration> pause = work_->advance(); pause; pause = work_->advance()) {
-            MutexLock lock(mutex_);
-            if (changed_.waitFor(lock, *pause, [this]() REQUIRES(mutex_) { return ended_; }))
-                return;
-        }
+    thread_.emplace("tilescope-pm", [this]() -> std::optional<Clock::time_point> {
+        const std::optional<Clock::duration> pause = work_->advance();
+        return pause ? std::optional(Clock::now() + *pause) : std::nullopt;
     });
-    pthread_setname_np(thread_.native_handle(), "tilescope-pm");
 }
 
-MetricSampler::~MetricSampler()
-{
-    end();
-}
-
-void MetricSampler::end()
-{
-    if (!thread_.joinable())
-        return;
-    {
-        const MutexLock lock(mutex_);
-        ended_ = true;
-    }
-    changed_.notifyAll();
-    thread_.join();
-}
+MetricSampler::~MetricSampler() = default;
 
 SampledMetrics MetricSampler::stop()
 {
-    end();
+    thread_->end();
     return work_->finish();
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 
-#include "core/base/mutex.h"
+#include "core/base/units.h"
+#include "core/machine/repeating_thread.h"
 #include "core/model/counter_track.h"
 
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <sys/types.h>
@@ -53,13 +54,9 @@ public:
 
 private:
     class Work;
-    void end();
 
-    std::unique_ptr<Work> work_; ///< the thread's until it has ended
-    Mutex mutex_;
-    Condition changed_;
-    bool ended_ GUARDED_BY(mutex_) = false;
-    std::thread thread_; ///< started last
+    std::unique_ptr<Work> work_;            ///< the thread's until it has ended
+    std::optional<RepeatingThread> thread_; ///< started last
 };
 
 } // namespace tilescope::machine
