@@ -18,20 +18,24 @@ namespace {
 constexpr std::string_view kBash = R"(# bash completion for tilescope
 _tilescope()
 {
-    local line=${COMP_LINE:0:COMP_POINT} files word before typed
+    local line=${COMP_LINE:0:COMP_POINT} files word typed
     local -a answer
     COMPREPLY=()
     mapfile -t answer < <("${COMP_WORDS[0]/#\~/$HOME}" completion --line "$line" 2>/dev/null)
     files=${answer[0]:-none}
     typed=${line##*[[:space:]]}
-    # bash replaces only what follows a colon or an equals sign.
-    before=${typed%"${typed##*[:=]}"}
+    # bash replaces only what follows a colon or an equals sign, if these separate words.
+    local breaks=${COMP_WORDBREAKS//[^:=]/} before= last=$typed
+    if [[ -n $breaks ]]; then
+        last=${typed##*["$breaks"]}
+        before=${typed%"$last"}
+    fi
     for word in "${answer[@]:1}"; do
         word=${word%%$'\t'*}
         COMPREPLY+=("${word#"$before"}")
     done
     [[ $files == none ]] && return
-    local pattern=${files#files } last=${typed##*[:=]}
+    local pattern=${files#files }
     local -a found
     mapfile -t found < <(compgen -d -- "$last"; compgen -f -X "!$pattern" -- "$last")
     ((${#found[@]})) || mapfile -t found < <(compgen -f -- "$last")

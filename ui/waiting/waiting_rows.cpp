@@ -118,9 +118,12 @@ TableData lineRows(const WaitingTable& lines, const WaitingTable* other)
     nameColumns(maker);
     maker.add(of.idle, 70);
     maker.addBar(of.idle, 60);
-    maker.add(of.share, 54);
+    TableColumn& share = maker.add(of.share, 54); // its whole title would leave no room for the names
+    share.tip = share.title;
+    share.title = QObject::tr("Share");
+    share.dim = true; // a narrow table leaves out what is dim
     maker.add(of.interval, 96);
-    maker.add(of.samples, 66);
+    maker.add(of.samples, 66).dim = true;
     return maker.table(lines.rows, swatchOf);
 }
 

@@ -102,9 +102,10 @@ TEST_F(CommandLine, BashCompletesByTheProgramsScript)
 {
     write("with space.tscope", "");
     write("train.py", "");
-    const auto completed = [this](const std::string& line) {
+    const auto completed = [this](const std::string& line, const std::string& breaks = " :=") {
         const std::string script =
-            "source <('" TILESCOPE_PROGRAM "' completion bash); COMP_WORDS=('" TILESCOPE_PROGRAM
+            "COMP_WORDBREAKS='" + breaks +
+            "'; source <('" TILESCOPE_PROGRAM "' completion bash); COMP_WORDS=('" TILESCOPE_PROGRAM
             "'); COMP_LINE=$1; COMP_POINT=${#1}; _tilescope; printf '%s|' \"${COMPREPLY[@]}\"";
         return testing::runProgram({"/bin/bash", "-c", script, "bash", line}, folder.path(), environment).out;
     };
@@ -112,7 +113,9 @@ TEST_F(CommandLine, BashCompletesByTheProgramsScript)
     EXPECT_EQ(completed("tilescope show a.tscope ker"), "kernels|");
     EXPECT_EQ(completed("tilescope --batch study:attention-g"),
               "attention-grid|"); // bash replaces what follows the colon
+    EXPECT_EQ(completed("tilescope --batch study:attention-g", " "), "study:attention-grid|");
     EXPECT_EQ(completed("tilescope show a.tscope --format=j"), "json|");
+    EXPECT_EQ(completed("tilescope show a.tscope --format=j", " :"), "--format=json|");
     EXPECT_EQ(completed("tilescope record -- python tr"), "train.py|");
 }
 
