@@ -9,8 +9,8 @@
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/import_cache.h"
-#include "core/exchange/number.h"
-#include "core/exchange/table.h"
+#include "core/exchange/tables/number.h"
+#include "core/exchange/tables/table.h"
 
 #include <iostream>
 

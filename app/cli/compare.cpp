@@ -5,10 +5,10 @@
 #include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/exchange/compare_sections.h"
+#include "core/exchange/compare/compare_sections.h"
 #include "core/exchange/import/import_cache.h"
+#include "core/query/compare/compare_tables.h"
 #include "core/query/runs/selection.h"
-#include "core/query/tables/compare_tables.h"
 #include "core/report/comparison_page.h"
 
 #include <algorithm>

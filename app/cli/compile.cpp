@@ -11,7 +11,7 @@
 #include "core/base/terminal_text.h"
 #include "core/config/quick.h"
 #include "core/config/schema.h"
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
 #include "core/model/environment_facts.h"
 #include "core/model/text.h"
 #include "core/session/protocol/stop_signals.h"

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/exchange/import/import_cache.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/machine/machine.h"
 
 #include <iostream>

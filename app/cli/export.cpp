@@ -18,7 +18,7 @@
 #include "core/exchange/export/perfetto_export.h"
 #include "core/exchange/export/snapshot_export.h"
 #include "core/exchange/export/stack_formats.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/query/runs/run_tables.h"
 
 #include <unistd.h>

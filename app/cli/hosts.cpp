@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/terminal_text.h"
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
 #include "core/hosts/host_check.h"
 #include "core/hosts/host_list.h"
 #include "core/hosts/install.h"

@@ -9,7 +9,7 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/remote_file.h"
 #include "core/hosts/sweep_events.h"

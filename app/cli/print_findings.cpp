@@ -1,7 +1,7 @@
 #include "app/cli/print_findings.h"
 
-#include "core/exchange/table.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/table.h"
+#include "core/exchange/tables/text.h"
 
 #include <algorithm>
 #include <iostream>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
 
 #include <string>
 

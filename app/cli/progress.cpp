@@ -2,7 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/flags.h"
 #include "core/model/losses.h"
 #include "core/model/run_status.h"

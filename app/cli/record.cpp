@@ -14,7 +14,7 @@
 #include "core/base/file_descriptor.h"
 #include "core/base/paths.h"
 #include "core/exchange/import/importer.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/machine/capacity.h"
 #include "core/machine/counter_sampler.h"
 #include "core/record/command_line.h"

@@ -8,7 +8,7 @@
 #include "app/cli/scratch.h"
 #include "core/analysis/work/replayable.h"
 #include "core/base/error.h"
-#include "core/exchange/replay_section.h"
+#include "core/exchange/work/replay_section.h"
 #include "core/session/protocol/point_line.h"
 #include "core/session/protocol/stop_signals.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/plural.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/export/share_page.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>

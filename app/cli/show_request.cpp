@@ -4,7 +4,7 @@
 #include "app/cli/span_argument.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/query/tables/call_tree_filter.h"
+#include "core/query/calls/call_tree_filter.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
+#include "core/query/calls/call_tree.h"
+#include "core/query/path/what_if_table.h"
 #include "core/query/runs/event_query.h"
-#include "core/query/tables/call_tree.h"
-#include "core/query/tables/what_if_table.h"
 
 #include <cstdint>
 #include <iosfwd>

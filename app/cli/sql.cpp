@@ -6,8 +6,8 @@
 #include "app/cli/recording.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
-#include "core/exchange/sql_section.h"
-#include "core/exchange/text.h"
+#include "core/exchange/runs/sql_section.h"
+#include "core/exchange/tables/text.h"
 #include "core/query/runs/run_tables.h"
 #include "core/store/run_reader.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/terminal_columns.h"
 #include "core/base/terminal_text.h"
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/slurm_script.h"

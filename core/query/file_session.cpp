@@ -3,7 +3,7 @@
 #include "core/model/parallelism.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_list.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/store/host_sample_reader.h"
 #include "core/store/run_reader.h"

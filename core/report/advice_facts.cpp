@@ -1,6 +1,6 @@
 #include "core/report/advice_facts.h"
 
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/config/schema.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/model/language_model.h"
 #include "core/model/party_index.h"
 #include "core/model/text.h"

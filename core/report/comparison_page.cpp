@@ -1,9 +1,9 @@
 #include "core/report/comparison_page.h"
 
 #include "core/base/plural.h"
-#include "core/exchange/compare_sections.h"
-#include "core/exchange/section_parts.h"
-#include "core/exchange/sections.h"
+#include "core/exchange/compare/compare_sections.h"
+#include "core/exchange/tables/section_parts.h"
+#include "core/exchange/tables/sections.h"
 #include "core/report/escape.h"
 #include "core/report/markdown_table.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/stats/gate.h"
-#include "core/query/tables/compare_tables.h"
+#include "core/analysis/compare/gate.h"
+#include "core/query/compare/compare_tables.h"
 
 #include <cstddef>
 #include <iosfwd>

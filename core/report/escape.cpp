@@ -1,6 +1,6 @@
 #include "core/report/escape.h"
 
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 
 #include <fmt/format.h>
 

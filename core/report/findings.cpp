@@ -4,7 +4,7 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/config/value_text.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/report/fits.h"
 #include "core/report/selection.h"
 

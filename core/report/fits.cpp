@@ -2,7 +2,7 @@
 
 #include "core/analysis/stats/student_t.h"
 #include "core/config/schema.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/step_forecast.h"
+#include "core/query/work/step_forecast.h"
 #include "core/report/run_facts.h"
 
 #include <string_view>

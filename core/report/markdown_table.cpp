@@ -1,7 +1,7 @@
 #include "core/report/markdown_table.h"
 
 #include "core/base/plural.h"
-#include "core/exchange/printed_table.h"
+#include "core/exchange/tables/printed_table.h"
 #include "core/report/escape.h"
 
 #include <algorithm>

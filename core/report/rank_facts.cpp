@@ -1,8 +1,8 @@
 #include "core/report/rank_facts.h"
 
 #include "core/analysis/stats/statistics.h"
-#include "core/exchange/collective_columns.h"
-#include "core/query/tables/rank_answers.h"
+#include "core/exchange/ranks/collective_columns.h"
+#include "core/query/advice/rank_answers.h"
 
 #include <algorithm>
 #include <set>

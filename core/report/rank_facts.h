@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/rank_tables.h"
+#include "core/query/ranks/rank_tables.h"
 #include "core/report/run_facts.h"
 
 #include <string_view>

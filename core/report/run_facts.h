@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/stats/run_comparison.h"
-#include "core/exchange/column_of.h"
+#include "core/analysis/compare/run_comparison.h"
+#include "core/exchange/tables/column_of.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>

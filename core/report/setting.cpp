@@ -1,7 +1,7 @@
 #include "core/report/setting.h"
 
 #include "core/base/plural.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/model/flags.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"

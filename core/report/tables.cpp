@@ -2,7 +2,7 @@
 
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/report/selection.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "core/report/tensor_facts.h"
 
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/query/memory/saved_table.h"
 
 #include <fmt/format.h>

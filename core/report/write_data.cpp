@@ -1,4 +1,4 @@
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/report/writers.h"
 
 #include <nlohmann/json.hpp>

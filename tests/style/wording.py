@@ -33,7 +33,7 @@ NEVER_ONE = {
     "core/analysis/time/run_flags.cpp": ["the last %zu of %zu timed steps"],  # a level has 8 steps
     "core/config/expand.cpp": ["the sweep would take {} runs"],
     "core/config/spec_document.cpp": ['" points"'],  # more than a sweep may have
-    "core/query/tables/compare_tables.cpp": ['" points"'],
+    "core/query/compare/compare_tables.cpp": ['" points"'],
     "core/report/findings.cpp": ['" runs --format json"', "(all {} points)", "{:.2f}, {} points)"],
     "core/report/setting.cpp": ["Fewer than {} timed steps"],
     "core/store/rows/stored_rows.h": [" the rows of run "],

@@ -1,6 +1,6 @@
 // Run A against each of several others, on the page Compare.
 
-#include "core/query/tables/compare_tables.h"
+#include "core/query/compare/compare_tables.h"
 #include "tests/ui/cpu_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "tests/unit/report/study_file.h"

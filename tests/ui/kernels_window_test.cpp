@@ -1,6 +1,6 @@
 // The Kernels page as a person uses it, by mouse and keyboard.
 
-#include "core/query/tables/op_tables.h"
+#include "core/query/kernels/op_tables.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kernels/kernels_page.h"

@@ -1,7 +1,7 @@
 // Pages on a run of two ranks: stacks of Python, steps of each rank, choice of a rank or GPU.
 
-#include "core/query/tables/advice_table.h"
-#include "core/query/tables/run_overview.h"
+#include "core/query/advice/advice_table.h"
+#include "core/query/overview/run_overview.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kernels/kernels_page.h"
 #include "ui/kit/controls.h"

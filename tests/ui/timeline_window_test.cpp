@@ -1,6 +1,6 @@
 // The timeline as a person uses it: ties between boxes, lanes, notes, menus and keys.
 
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "tests/ui/text_recorder.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/exporter.h"

@@ -1,6 +1,6 @@
 #include "ui/compare/baseline_panel.h"
 
-#include "core/query/tables/compare_tables.h"
+#include "core/query/compare/compare_tables.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/waiting_table.h"
+#include "core/query/waiting/waiting_table.h"
 #include "ui/compare/comparison_rows.h"
 #include "ui/kit/page.h"
 #include "ui/memory/memory_plot.h"

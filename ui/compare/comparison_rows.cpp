@@ -1,7 +1,7 @@
 #include "ui/compare/comparison_rows.h"
 
-#include "core/exchange/compare_sections.h"
-#include "core/exchange/comparison_columns.h"
+#include "core/exchange/compare/compare_sections.h"
+#include "core/exchange/compare/comparison_columns.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/timeline/hue.h"

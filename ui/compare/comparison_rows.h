@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/compare_tables.h"
+#include "core/query/compare/compare_tables.h"
 #include "ui/kit/run_columns.h"
 #include "ui/kit/table_model.h"
 

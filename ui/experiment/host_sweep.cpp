@@ -1,7 +1,7 @@
 #include "ui/experiment/host_sweep.h"
 
 #include "core/base/error.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/sweep_events.h"
 #include "core/hosts/sweep_request.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/call_tree.h"
+#include "core/query/calls/call_tree.h"
 
 #include <QWidget>
 

@@ -1,8 +1,8 @@
 #include "ui/flame/flame_page.h"
 
-#include "core/exchange/call_columns.h"
+#include "core/exchange/calls/call_columns.h"
+#include "core/query/calls/call_tree_filter.h"
 #include "core/query/memory/memory_difference.h"
-#include "core/query/tables/call_tree_filter.h"
 #include "ui/flame/flame_filter_line.h"
 #include "ui/flame/flame_shares.h"
 #include "ui/flame/flame_view.h"

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/query/calls/flame_graph.h"
 #include "core/query/runs/party_filter.h"
-#include "core/query/tables/flame_graph.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
 #include "ui/kit/table_model.h"

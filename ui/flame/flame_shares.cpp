@@ -1,6 +1,6 @@
 #include "ui/flame/flame_shares.h"
 
-#include "core/exchange/call_columns.h"
+#include "core/exchange/calls/call_columns.h"
 #include "ui/kit/table_cells.h"
 
 #include <QObject>

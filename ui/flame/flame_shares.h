@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/flame_graph.h"
+#include "core/query/calls/flame_graph.h"
 #include "ui/kit/table_model.h"
 
 #include <QString>

@@ -1,7 +1,7 @@
 #include "ui/flame/flame_view.h"
 
 #include "core/base/quantity.h"
-#include "core/exchange/sections.h"
+#include "core/exchange/tables/sections.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"

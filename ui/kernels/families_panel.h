@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/answers.h"
+#include "core/query/advice/answers.h"
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kit/panel.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/kernel_stats.h"
+#include "core/query/kernels/kernel_stats.h"
 
 #include <functional>
 #include <map>

@@ -1,8 +1,8 @@
 #include "ui/kernels/kernel_rows.h"
 
 #include "core/analysis/work/tensor_shape.h"
-#include "core/exchange/kernel_columns.h"
-#include "core/exchange/work_columns.h"
+#include "core/exchange/kernels/kernel_columns.h"
+#include "core/exchange/work/work_columns.h"
 #include "ui/kit/natural_order.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/path_text.h"

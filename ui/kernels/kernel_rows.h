@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/query/tables/kernel_stats.h"
-#include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/op_tables.h"
+#include "core/query/kernels/kernel_stats.h"
+#include "core/query/kernels/kernel_tables.h"
+#include "core/query/kernels/op_tables.h"
 #include "ui/kernels/instances.h"
 #include "ui/kit/table_model.h"
 

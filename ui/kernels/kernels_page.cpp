@@ -1,7 +1,7 @@
 #include "ui/kernels/kernels_page.h"
 
 #include "core/analysis/kernels/kernel_families.h"
-#include "core/exchange/work_columns.h"
+#include "core/exchange/work/work_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kernels/families_panel.h"
 #include "ui/kernels/roofline_plot.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/run_columns.h"
+#include "core/exchange/runs/run_columns.h"
 #include "core/query/file_session.h"
 #include "ui/kit/table_cells.h"
 

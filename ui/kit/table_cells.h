@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/exchange/column_of.h"
-#include "core/exchange/printed_table.h"
+#include "core/exchange/tables/column_of.h"
+#include "core/exchange/tables/printed_table.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_model.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/stats/run_comparison.h"
+#include "core/analysis/compare/run_comparison.h"
 #include "ui/kit/table_model.h"
 
 namespace tilescope::ui {

@@ -1,6 +1,6 @@
 #include "ui/memory/memory_blocks.h"
 
-#include "core/exchange/memory_columns.h"
+#include "core/exchange/memory/memory_columns.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_view.h"

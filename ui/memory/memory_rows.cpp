@@ -2,7 +2,7 @@
 
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/work/tensor_shape.h"
-#include "core/exchange/memory_columns.h"
+#include "core/exchange/memory/memory_columns.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_difference.h"
 #include "core/query/runs/grouping.h"

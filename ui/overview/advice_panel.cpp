@@ -1,7 +1,7 @@
 #include "ui/overview/advice_panel.h"
 
-#include "core/exchange/advice_columns.h"
-#include "core/exchange/advice_section.h"
+#include "core/exchange/advice/advice_columns.h"
+#include "core/exchange/advice/advice_section.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"

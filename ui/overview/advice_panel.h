@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/advice_table.h"
+#include "core/query/advice/advice_table.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/panel.h"
 #include "ui/kit/table_model.h"

@@ -1,6 +1,6 @@
 #include "ui/overview/oom_rows.h"
 
-#include "core/exchange/oom_columns.h"
+#include "core/exchange/memory/oom_columns.h"
 #include "core/model/memory_category.h"
 #include "core/model/text.h"
 #include "ui/kit/count_text.h"

@@ -2,7 +2,7 @@
 
 #include "core/base/quantity.h"
 #include "core/query/file_session.h"
-#include "core/query/tables/run_overview.h"
+#include "core/query/overview/run_overview.h"
 #include "ui/kit/table_model.h"
 
 #include <QString>

@@ -1,7 +1,7 @@
 #include "ui/overview/overview_page.h"
 
+#include "core/query/compare/compare_tables.h"
 #include "core/query/memory/memory_difference.h"
-#include "core/query/tables/compare_tables.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_value_table.h"

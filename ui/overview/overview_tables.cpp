@@ -1,6 +1,6 @@
 #include "ui/overview/overview_tables.h"
 
-#include "core/exchange/kernel_columns.h"
+#include "core/exchange/kernels/kernel_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/path_text.h"

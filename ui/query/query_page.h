@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/sql_section.h"
+#include "core/exchange/runs/sql_section.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
 

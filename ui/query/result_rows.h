@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/sql_section.h"
+#include "core/exchange/runs/sql_section.h"
 #include "ui/kit/table_model.h"
 
 #include <QStringList>

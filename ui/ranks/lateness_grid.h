@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/rank_tables.h"
+#include "core/query/ranks/rank_tables.h"
 #include "ui/kit/table_model.h"
 
 #include <QString>

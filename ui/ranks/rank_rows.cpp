@@ -1,6 +1,6 @@
 #include "ui/ranks/rank_rows.h"
 
-#include "core/exchange/collective_columns.h"
+#include "core/exchange/ranks/collective_columns.h"
 #include "ui/kit/path_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/ranks/lateness_grid.h"

@@ -1,7 +1,7 @@
 #include "ui/timeline/difference_causes.h"
 
+#include "core/query/compare/step_change.h"
 #include "core/query/file_session.h"
-#include "core/query/tables/step_change.h"
 #include "ui/timeline/timeline_view.h"
 
 #include <QStringList>

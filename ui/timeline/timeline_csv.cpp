@@ -1,6 +1,6 @@
 #include "ui/timeline/timeline_csv.h"
 
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/timeline/timeline_scene.h"

@@ -1,6 +1,6 @@
 #include "ui/timeline/timeline_frame.h"
 
-#include "core/query/tables/kernel_stats.h"
+#include "core/query/kernels/kernel_stats.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"

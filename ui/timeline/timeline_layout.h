@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/stats/run_comparison.h"
-#include "core/query/tables/step_tables.h"
+#include "core/analysis/compare/run_comparison.h"
+#include "core/query/steps/step_tables.h"
 #include "core/query/timeline/timeline.h"
 #include "ui/kit/time_axis.h"
 

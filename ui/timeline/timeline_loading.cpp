@@ -1,7 +1,7 @@
 #include "ui/timeline/timeline_loading.h"
 
-#include "core/query/tables/compare_tables.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/compare/compare_tables.h"
+#include "core/query/steps/step_tables.h"
 
 #include <algorithm>
 

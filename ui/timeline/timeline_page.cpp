@@ -1,6 +1,6 @@
 #include "ui/timeline/timeline_page.h"
 
-#include "core/query/tables/kernel_stats.h"
+#include "core/query/kernels/kernel_stats.h"
 #include "ui/kit/button_pair.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"

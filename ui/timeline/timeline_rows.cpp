@@ -1,6 +1,6 @@
 #include "ui/timeline/timeline_rows.h"
 
-#include "core/exchange/kernel_columns.h"
+#include "core/exchange/kernels/kernel_columns.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/stats/run_comparison.h"
-#include "core/query/tables/kernel_stats.h"
+#include "core/analysis/compare/run_comparison.h"
+#include "core/query/kernels/kernel_stats.h"
 #include "core/query/timeline/timeline_search.h"
 #include "ui/kit/table_model.h"
 

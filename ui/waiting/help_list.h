@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/advice_table.h"
+#include "core/query/advice/advice_table.h"
 
 #include <QWidget>
 

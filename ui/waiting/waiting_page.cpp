@@ -1,7 +1,7 @@
 #include "ui/waiting/waiting_page.h"
 
 #include "core/base/this_host.h"
-#include "core/query/tables/idle_tree.h"
+#include "core/query/calls/idle_tree.h"
 #include "ui/flame/flame_shares.h"
 #include "ui/flame/flame_view.h"
 #include "ui/kit/controls.h"

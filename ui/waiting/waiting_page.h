@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/tables/flame_graph.h"
+#include "core/query/calls/flame_graph.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
 #include "ui/waiting/waiting_rows.h"

@@ -1,6 +1,6 @@
 #include "ui/waiting/waiting_rows.h"
 
-#include "core/exchange/waiting_columns.h"
+#include "core/exchange/waiting/waiting_columns.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/query/tables/advice_table.h"
-#include "core/query/tables/source_folders.h"
-#include "core/query/tables/waiting_table.h"
+#include "core/query/advice/advice_table.h"
+#include "core/query/waiting/source_folders.h"
+#include "core/query/waiting/waiting_table.h"
 #include "ui/kit/table_model.h"
 #include "ui/waiting/mean_step_bar.h"
 

@@ -1,6 +1,6 @@
 #include "ui/window/command_palette.h"
 
-#include "core/query/tables/kernel_tables.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/elided_text.h"
 #include "ui/theme/theme.h"

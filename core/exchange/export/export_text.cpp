@@ -1,6 +1,6 @@
 #include "core/exchange/export/export_text.h"
 
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 
 #include <algorithm>
 #include <cstdlib>

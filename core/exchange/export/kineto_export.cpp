@@ -8,7 +8,7 @@
 #include "core/exchange/export/kineto_file.h"
 #include "core/exchange/export/kineto_words.h"
 #include "core/exchange/export/memory_parts.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/computed_steps.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "core/exchange/export/pickle_writer.h"
 
 #include "core/base/error.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 
 #include <limits>
 #include <ostream>

@@ -6,11 +6,11 @@
 #include "core/base/version.h"
 #include "core/exchange/export/export_text.h"
 #include "core/exchange/export/packed_timeline.h"
-#include "core/exchange/number.h"
-#include "core/exchange/sections.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/number.h"
+#include "core/exchange/tables/sections.h"
+#include "core/exchange/tables/text.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "core/query/runs/run_tables.h"
-#include "core/query/tables/kernel_tables.h"
 #include "core/query/timeline/timeline_reader.h"
 
 #include <nlohmann/json.hpp>

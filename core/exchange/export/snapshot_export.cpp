@@ -9,7 +9,7 @@
 #include "core/exchange/import/snapshot_frames.h"
 #include "core/exchange/import/snapshot_import.h"
 #include "core/exchange/import/snapshot_stacks.h"
-#include "core/exchange/section_parts.h"
+#include "core/exchange/tables/section_parts.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_history.h"
 #include "core/query/runs/code_places.h"

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/exchange/export/export_text.h"
 #include "core/exchange/export/gzip_stream.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 
 #include <protozero/pbf_writer.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/exchange/columns.h"
 #include "core/exchange/export/export_options.h"
-#include "core/query/tables/call_tree.h"
+#include "core/exchange/tables/columns.h"
+#include "core/query/calls/call_tree.h"
 
 #include <iosfwd>
 #include <string>

@@ -12,7 +12,7 @@
 #include "core/base/version.h"
 #include "core/exchange/import/cache_index.h"
 #include "core/exchange/import/importer.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/losses.h"
 #include "core/store/file/file_check.h"
 #include "core/store/file/schema.h"

@@ -13,7 +13,7 @@
 #include "core/exchange/import/snapshot_importer.h"
 #include "core/exchange/import/unread_formats.h"
 #include "core/exchange/import/xplane/xplane_importer.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/store/file/file_check.h"
 
 #include <algorithm>

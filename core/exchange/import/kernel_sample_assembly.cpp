@@ -1,7 +1,7 @@
 #include "core/exchange/import/kernel_sample_assembly.h"
 
 #include "core/base/sha256.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/query/runs/disassembly.h"
 
 #include <unistd.h>

@@ -20,7 +20,7 @@
 #include "core/exchange/import/rules/row_order.h"
 #include "core/exchange/import/rules/unread_devices.h"
 #include "core/exchange/import/run_steps.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/api_class.h"
 #include "core/model/flags.h"
 #include "core/model/run_workload.h"

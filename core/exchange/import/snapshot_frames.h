@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/stack_frames.h"
+#include "core/exchange/tables/stack_frames.h"
 
 #include <cstdint>
 #include <string>

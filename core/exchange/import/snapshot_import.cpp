@@ -7,7 +7,7 @@
 #include "core/base/version.h"
 #include "core/exchange/import/snapshot_stacks.h"
 #include "core/exchange/import/snapshot_trace.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/allocator_rules.h"
 #include "core/model/losses.h"
 #include "core/model/run_workload.h"

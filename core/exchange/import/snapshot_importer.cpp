@@ -2,7 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/exchange/import/snapshot_import.h"
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "core/exchange/import/snapshot_stacks.h"
 
 #include "core/base/error.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/text.h"
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 #include "core/analysis/stats/random.h"
 #include "core/analysis/stats/statistics.h"
 #include "core/base/error.h"
-#include "core/query/tables/compare_tables.h"
-#include "core/query/tables/traced_groups.h"
+#include "core/query/compare/compare_tables.h"
+#include "core/query/compare/traced_groups.h"
 #include "core/store/run_reader.h"
 #include "tests/bench/compare/recorded_runs.h"
 

@@ -1,6 +1,6 @@
 #include "tests/bench/compare/recorded_runs.h"
 
-#include "core/analysis/stats/gate.h"
+#include "core/analysis/compare/gate.h"
 #include "core/analysis/stats/random.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/stats/comparison.h"
-#include "core/analysis/stats/run_comparison.h"
+#include "core/analysis/compare/comparison.h"
+#include "core/analysis/compare/run_comparison.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "core/analysis/stats/comparison.h"
+#include "core/analysis/compare/comparison.h"
 
 #include "core/analysis/stats/random.h"
 #include "core/analysis/stats/student_t.h"

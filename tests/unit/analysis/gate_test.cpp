@@ -1,4 +1,4 @@
-#include "core/analysis/stats/gate.h"
+#include "core/analysis/compare/gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

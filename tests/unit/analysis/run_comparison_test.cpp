@@ -1,4 +1,4 @@
-#include "core/analysis/stats/run_comparison.h"
+#include "core/analysis/compare/run_comparison.h"
 
 #include "core/analysis/stats/random.h"
 #include "core/analysis/stats/student_t.h"

@@ -1,6 +1,6 @@
 #include "app/cli/progress.h"
 
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // machines.
 
 #include "command_line.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/store/run_reader.h"
 
 #include <gmock/gmock.h>

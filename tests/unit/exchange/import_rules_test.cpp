@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/exchange/import/trace_builder.h"
 #include "core/model/losses.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "core/exchange/memory_columns.h"
+#include "core/exchange/memory/memory_columns.h"
 
 #include "tests/support/fake_memory.h"
 

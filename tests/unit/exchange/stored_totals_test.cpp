@@ -1,10 +1,10 @@
 // What tables and trees show from the totals of a file is what its events add up to.
 
 #include "core/exchange/import/importer.h"
+#include "core/query/calls/call_tree.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "core/query/runs/traced_pieces.h"
-#include "core/query/tables/call_tree.h"
-#include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/work_tables.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/run_writer.h"
 #include "core/store/tracks/call_totals.h"

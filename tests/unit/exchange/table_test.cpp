@@ -1,7 +1,7 @@
-#include "core/exchange/table.h"
+#include "core/exchange/tables/table.h"
 
-#include "core/exchange/number.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/number.h"
+#include "core/exchange/tables/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

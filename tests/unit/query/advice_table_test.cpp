@@ -1,7 +1,7 @@
-#include "core/query/tables/advice_table.h"
+#include "core/query/advice/advice_table.h"
 
 #include "core/base/error.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_trace.h"

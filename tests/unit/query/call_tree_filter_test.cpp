@@ -1,7 +1,7 @@
-#include "core/query/tables/call_tree_filter.h"
+#include "core/query/calls/call_tree_filter.h"
 
 #include "core/base/error.h"
-#include "core/query/tables/flame_graph.h"
+#include "core/query/calls/flame_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

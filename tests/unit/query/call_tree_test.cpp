@@ -1,5 +1,5 @@
-#include "core/query/tables/call_tree.h"
-#include "core/query/tables/call_tree_difference.h"
+#include "core/query/calls/call_tree.h"
+#include "core/query/calls/call_tree_difference.h"
 
 #include "core/base/error.h"
 #include "core/store/run_reader.h"

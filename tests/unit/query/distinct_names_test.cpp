@@ -1,4 +1,4 @@
-#include "core/query/tables/distinct_names.h"
+#include "core/query/kernels/distinct_names.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "core/query/tables/flame_graph.h"
+#include "core/query/calls/flame_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

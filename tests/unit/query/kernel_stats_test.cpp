@@ -1,4 +1,4 @@
-#include "core/query/tables/kernel_stats.h"
+#include "core/query/kernels/kernel_stats.h"
 #include "core/query/timeline/timeline_search.h"
 #include "tests/support/not_cancelled.h"
 

@@ -1,8 +1,8 @@
 // Kernels with their work and counters, from a file written for this test.
 
-#include "core/query/tables/kernel_tables.h"
+#include "core/query/kernels/kernel_tables.h"
 
-#include "core/query/tables/work_tables.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

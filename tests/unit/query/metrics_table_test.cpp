@@ -1,8 +1,8 @@
-#include "core/query/tables/metrics_table.h"
+#include "core/query/kernels/metrics_table.h"
 
 #include "core/base/error.h"
 #include "core/model/metric.h"
-#include "core/query/tables/kernel_tables.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"

@@ -2,10 +2,10 @@
 
 #include "core/analysis/work/op_families.h"
 #include "core/analysis/work/op_work.h"
+#include "core/query/overview/run_overview.h"
 #include "core/query/runs/traced_pieces.h"
-#include "core/query/tables/run_overview.h"
-#include "core/query/tables/work_tables.h"
 #include "core/query/timeline/timeline_reader.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

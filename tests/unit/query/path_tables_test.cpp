@@ -1,8 +1,8 @@
 // Critical paths and predictions of recordings whose events do not fit into memory at once.
 
-#include "core/query/tables/path_tables.h"
+#include "core/query/path/path_tables.h"
 
-#include "core/query/tables/what_if_table.h"
+#include "core/query/path/what_if_table.h"
 #include "core/store/run_writer.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,6 @@
-#include "core/query/tables/rank_answers.h"
+#include "core/query/advice/rank_answers.h"
 
-#include "core/query/tables/advice_table.h"
+#include "core/query/advice/advice_table.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,7 +1,7 @@
-#include "core/query/tables/rank_tables.h"
+#include "core/query/ranks/rank_tables.h"
 
 #include "core/base/error.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"

@@ -1,7 +1,7 @@
 #include "core/query/runs/run_kernels.h"
 
-#include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/rank_tables.h"
+#include "core/query/kernels/kernel_tables.h"
+#include "core/query/ranks/rank_tables.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"

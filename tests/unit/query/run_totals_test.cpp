@@ -1,11 +1,11 @@
 // The totals that a file stores for a run's traced steps equal those of its events; pages show the same with
 // and without them.
 
+#include "core/query/kernels/kernel_sums.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "core/query/memory/peak_memory.h"
-#include "core/query/tables/kernel_sums.h"
-#include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/run_overview.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/overview/run_overview.h"
+#include "core/query/steps/step_tables.h"
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/run_reader.h"
 #include "tests/support/not_cancelled.h"

@@ -1,7 +1,7 @@
-#include "core/query/tables/step_change.h"
+#include "core/query/compare/step_change.h"
 
 #include "core/model/processes.h"
-#include "core/query/tables/run_overview.h"
+#include "core/query/overview/run_overview.h"
 #include "core/store/run_reader.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

@@ -1,10 +1,10 @@
 // Tables of a time span: the parts of a recording add up to the whole, and each part is what its events say.
 
+#include "core/query/compare/compare_tables.h"
+#include "core/query/kernels/kernel_tables.h"
 #include "core/query/memory/peak_memory.h"
-#include "core/query/tables/compare_tables.h"
-#include "core/query/tables/kernel_tables.h"
-#include "core/query/tables/run_overview.h"
-#include "core/query/tables/step_tables.h"
+#include "core/query/overview/run_overview.h"
+#include "core/query/steps/step_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"

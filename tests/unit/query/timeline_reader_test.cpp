@@ -2,7 +2,7 @@
 
 #include "core/query/timeline/timeline_reader.h"
 
-#include "core/query/tables/step_tables.h"
+#include "core/query/steps/step_tables.h"
 #include "core/query/timeline/timeline_follower.h"
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_reader.h"

@@ -1,9 +1,9 @@
-#include "core/query/tables/traced_groups.h"
+#include "core/query/compare/traced_groups.h"
 
 #include "core/analysis/time/range_totals.h"
+#include "core/query/compare/step_groups.h"
 #include "core/query/runs/selection.h"
-#include "core/query/tables/step_groups.h"
-#include "core/query/tables/traced_steps.h"
+#include "core/query/steps/traced_steps.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/query/random_run.h"

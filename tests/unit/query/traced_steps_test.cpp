@@ -1,4 +1,4 @@
-#include "core/query/tables/traced_steps.h"
+#include "core/query/steps/traced_steps.h"
 
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"

@@ -1,10 +1,10 @@
-#include "core/query/tables/waiting_table.h"
+#include "core/query/waiting/waiting_table.h"
 
 #include "core/base/error.h"
-#include "core/query/tables/advice_table.h"
-#include "core/query/tables/flame_graph.h"
-#include "core/query/tables/idle_tree.h"
-#include "core/query/tables/source_folders.h"
+#include "core/query/advice/advice_table.h"
+#include "core/query/calls/flame_graph.h"
+#include "core/query/calls/idle_tree.h"
+#include "core/query/waiting/source_folders.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/waiting_fixture.h"
 

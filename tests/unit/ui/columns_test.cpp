@@ -1,14 +1,14 @@
 // The window shows the columns that core/exchange defines: with the titles, units and digits of the terminal.
 
-#include "core/exchange/advice_columns.h"
-#include "core/exchange/call_columns.h"
-#include "core/exchange/collective_columns.h"
-#include "core/exchange/comparison_columns.h"
-#include "core/exchange/kernel_columns.h"
-#include "core/exchange/oom_columns.h"
-#include "core/exchange/printed_table.h"
-#include "core/exchange/section_parts.h"
-#include "core/exchange/work_columns.h"
+#include "core/exchange/advice/advice_columns.h"
+#include "core/exchange/calls/call_columns.h"
+#include "core/exchange/compare/comparison_columns.h"
+#include "core/exchange/kernels/kernel_columns.h"
+#include "core/exchange/memory/oom_columns.h"
+#include "core/exchange/ranks/collective_columns.h"
+#include "core/exchange/tables/printed_table.h"
+#include "core/exchange/tables/section_parts.h"
+#include "core/exchange/work/work_columns.h"
 #include "tests/support/fake_memory.h"
 #include "ui/kit/run_columns.h"
 

@@ -1,4 +1,4 @@
-#include "core/exchange/number.h"
+#include "core/exchange/tables/number.h"
 #include "core/report/run_facts.h"
 #include "ui/kit/histogram.h"
 #include "ui/kit/number_text.h"

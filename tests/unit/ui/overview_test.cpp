@@ -1,8 +1,8 @@
 // The overview's figures from a recording: computed a second way from its records, and as plain values.
 
-#include "core/query/tables/compare_tables.h"
-#include "core/query/tables/run_overview.h"
-#include "core/query/tables/work_tables.h"
+#include "core/query/compare/compare_tables.h"
+#include "core/query/overview/run_overview.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"

@@ -1,8 +1,8 @@
 // The recordings for the pictures of the window are consistent and contain every state.
 
 #include "core/query/file_session.h"
-#include "core/query/tables/run_overview.h"
-#include "core/query/tables/work_tables.h"
+#include "core/query/overview/run_overview.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"

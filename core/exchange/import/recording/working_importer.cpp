@@ -7,7 +7,7 @@
 #include "core/exchange/import/recording/recorded_collectives.h"
 #include "core/exchange/import/recording/recorded_samples.h"
 #include "core/exchange/import/snapshot_import.h"
-#include "core/exchange/text.h"
+#include "core/exchange/tables/text.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 #include "core/record/process_end.h"

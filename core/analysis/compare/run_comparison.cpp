@@ -1,0 +1,657 @@
+#include "core/analysis/compare/run_comparison.h"
+
+#include "core/analysis/stats/statistics.h"
+#include "core/analysis/stats/student_t.h"
+#include "core/base/quantity.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+constexpr std::size_t kBlocks = 5;
+constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
+
+// Least deviations between single runs, and between sides that were taken at different times; calibrated with recorded
+// runs (tests/bench/compare). A factor of 3 is beyond each but the last.
+constexpr double kLeastQuiet = 0.05;
+constexpr double kLeastDisturbed = 0.10;
+constexpr double kLeastShort = 0.20;
+constexpr double kShortMs = 1000;
+constexpr double kPerWaiting = 0.06;
+constexpr double kSpreadUnknown = 0.24;
+constexpr double kDegreesOfSteps = 8;
+constexpr double kVeryShortMs = 150;
+constexpr double kLeastVeryShort = 0.2434;
+constexpr double kLeastMomentary = 0.2734;
+constexpr double kMomentaryMs = 30;
+constexpr double kUnnoticedMs = 100; // the host is not judged in shorter runs
+constexpr double kDegreesOfMomentary = 3;
+constexpr std::int64_t kEnoughForMoments = 5; // repeats
+constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
+// Least shifts between the quickest steps of disturbed sides that were not taken in turn: of single runs, and of repeats,
+// which show by their spread how they deviate.
+constexpr double kLeastQuickShiftOfSingle = 0.40;
+constexpr double kLeastQuickShift = 0.25;
+
+// Of disturbed runs that were taken in turn: times are preferred to the medians if they deviate by so much less, and their
+// interval has this level, because the least of several deviations is too small on average.
+constexpr double kClearlyLess = 0.7;
+constexpr double kConfidenceOfChosen = 0.97;
+
+// Smaller deviations between repeats are due to the resolution of the clock.
+constexpr double kLeastMeasured = 0.0005;
+constexpr double kKnownForCertain = 1e6;
+constexpr std::int64_t kMostRepeats = 50;
+
+double sumOfSquares(std::span<const double> values)
+{
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - mean) * (value - mean);
+    return squares;
+}
+
+/// Logarithms of the medians of runs with steps.
+std::vector<double> logMedians(std::span<const TimedRun> runs)
+{
+    std::vector<double> logs;
+    for (const TimedRun& run : runs)
+        if (!run.times.empty())
+            logs.push_back(std::log(median(run.times)));
+    return logs;
+}
+
+std::int64_t stepsOf(std::span<const TimedRun> runs)
+{
+    std::int64_t steps = 0;
+    for (const TimedRun& run : runs)
+        steps += static_cast<std::int64_t>(run.times.size());
+    return steps;
+}
+
+/// Standard deviation of the logarithms of the medians of blocks of consecutive steps. Blocks of an undisturbed run
+/// have at least four steps, so that a single slow one does not matter.
+double deviationOfBlocks(const TimedRun& run)
+{
+    const std::span<const double> times = run.times;
+    const std::size_t n = times.size();
+    if (n < kFewestSteps)
+        return kSpreadUnknown;
+    const std::size_t least = run.disturbed ? 2 : 4;
+    const std::size_t blocks = n < 2 * least ? n : std::min(kBlocks, n / least);
+    std::vector<double> logs;
+    for (std::size_t block = 0; block < blocks; ++block) {
+        const std::size_t begin = block * n / blocks;
+        const std::size_t end = (block + 1) * n / blocks;
+        logs.push_back(std::log(median(times.subspan(begin, end - begin))));
+    }
+    return std::sqrt(sumOfSquares(logs) / static_cast<double>(blocks - 1));
+}
+
+double durationOf(const TimedRun& run)
+{
+    return std::accumulate(run.times.begin(), run.times.end(), 0.0);
+}
+
+/// The logarithm of the factor by which waiting for a core made a run longer; 0 if it is not known.
+double logOfWaiting(const TimedRun& run)
+{
+    constexpr double kMostWaiting = 0.995;
+    return -std::log(1 - std::clamp(run.waiting.value_or(0), 0.0, kMostWaiting));
+}
+
+/// Like std::hypot(), whose newest version would need glibc 2.35.
+double rootOfSquares(double a, double b)
+{
+    return std::sqrt(a * a + b * b);
+}
+
+/// Whether a disturbance can affect the run completely, and be too short to be noticed.
+bool isMomentary(const TimedRun& run)
+{
+    const double duration = durationOf(run);
+    return duration < kUnnoticedMs || (duration < kVeryShortMs && run.disturbed);
+}
+
+/// The lower bound of the deviation between runs like this one.
+/// \param showMoments  there are enough repeats to show by their spread what affects a run only for a moment
+double leastDeviationOf(const TimedRun& run, bool showMoments)
+{
+    // Disturbances of a few seconds affect a shorter run completely or not at all.
+    const double duration = durationOf(run);
+    const double least = duration < kMomentaryMs && !showMoments   ? kLeastMomentary
+                         : duration < kVeryShortMs && !showMoments ? kLeastVeryShort
+                         : duration < kShortMs                     ? kLeastShort
+                         : run.disturbed                           ? kLeastDisturbed
+                                                                   : kLeastQuiet;
+    return rootOfSquares(least, kPerWaiting * logOfWaiting(run));
+}
+
+std::int64_t countOf(std::span<const TimedRun> runs)
+{
+    return std::ranges::count_if(runs, [](const TimedRun& run) { return !run.times.empty(); });
+}
+
+/// The deviation between sides that were not taken in turn, and its degrees of freedom.
+void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    between.shiftDegrees = kDegreesOfSteps;
+    const bool showMoments = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
+    for (const std::span<const TimedRun> side : {a, b})
+        for (const TimedRun& run : side) {
+            if (run.times.empty())
+                continue;
+            between.shift = std::max(between.shift, leastDeviationOf(run, showMoments));
+            if (!showMoments && isMomentary(run))
+                between.shiftDegrees = kDegreesOfMomentary;
+        }
+}
+
+/// Pairs of runs that were taken in turn, in their order; empty if they were not.
+std::vector<std::pair<const TimedRun*, const TimedRun*>> pairsInTurn(std::span<const TimedRun> a,
+                                                                     std::span<const TimedRun> b)
+{
+    struct Taken {
+        const TimedRun* run;
+        bool isB;
+    };
+    std::vector<Taken> order;
+    std::array<std::int64_t, 2> counts{};
+    for (const bool isB : {false, true})
+        for (const TimedRun& run : isB ? b : a) {
+            if (run.times.empty())
+                continue;
+            if (run.started == 0)
+                return {};
+            order.push_back({&run, isB});
+            ++counts[isB ? 1 : 0];
+        }
+    if (std::abs(counts[0] - counts[1]) > 1)
+        return {};
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Taken& x, const Taken& y) { return x.run->started < y.run->started; });
+    std::vector<std::pair<const TimedRun*, const TimedRun*>> pairs;
+    for (std::size_t i = 0; i + 1 < order.size(); i += 2) {
+        const Taken& first = order[i];
+        const Taken& second = order[i + 1];
+        if (first.isB == second.isB)
+            return {};
+        pairs.emplace_back(first.isB ? second.run : first.run, first.isB ? first.run : second.run);
+    }
+    if (pairs.size() < 2)
+        pairs.clear();
+    return pairs;
+}
+
+double logMedian(const TimedRun& run)
+{
+    return std::log(median(run.times));
+}
+
+/// The quickest steps of all runs of a side, as the logarithm of a time.
+double logOfQuickSteps(std::span<const TimedRun> runs)
+{
+    std::vector<double> times;
+    for (const TimedRun& run : runs)
+        times.insert(times.end(), run.times.begin(), run.times.end());
+    std::sort(times.begin(), times.end());
+    return std::log(quantile(times, kQuickSteps));
+}
+
+/// A value of each run with steps; none if one of these runs does not know how long it waited.
+template <class Value>
+std::optional<std::vector<double>> ofRunsWithWaiting(std::span<const TimedRun> runs, Value value)
+{
+    std::vector<double> values;
+    for (const TimedRun& run : runs) {
+        if (run.times.empty())
+            continue;
+        if (!run.waiting)
+            return {};
+        values.push_back(value(run));
+    }
+    return values;
+}
+
+/// The mean of logOfWaiting() of the runs with steps; none if one does not know it.
+std::optional<double> meanWaiting(std::span<const TimedRun> runs)
+{
+    const auto logs = ofRunsWithWaiting(runs, logOfWaiting);
+    return logs ? std::optional(meanOf(*logs)) : std::nullopt;
+}
+
+bool isAnyDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    return std::ranges::any_of(a, &TimedRun::disturbed) || std::ranges::any_of(b, &TimedRun::disturbed);
+}
+
+/// A second estimate of the logarithm of the ratio of runs that were not taken in turn, less affected by a host that
+/// was busier for one side: what the steps would take without waiting for a core, or, where that is not known, the
+/// ratio of the quickest steps. The ratio itself if nothing was disturbed.
+double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedRun> b, double logRatio)
+{
+    const auto waitingA = meanWaiting(a);
+    const auto waitingB = meanWaiting(b);
+    if (waitingA && waitingB)
+        return logRatio - (*waitingB - *waitingA);
+    return isAnyDisturbed(a, b) ? logOfQuickSteps(b) - logOfQuickSteps(a) : logRatio;
+}
+
+/// The logarithm of the mean step of a run without the time in which it waited for a core. The waiting is that of all
+/// timed steps together, so that it is taken off their sum.
+double logWithoutWaiting(const TimedRun& run)
+{
+    return std::log(meanOf(run.times)) - logOfWaiting(run);
+}
+
+double logOfQuickStep(const TimedRun& run)
+{
+    return logOfQuickSteps(std::span(&run, 1));
+}
+
+/// The logarithms of a time of each run with steps.
+template <class Value> std::vector<double> logsOf(std::span<const TimedRun> runs, Value value)
+{
+    std::vector<double> logs;
+    for (const TimedRun& run : runs)
+        if (!run.times.empty())
+            logs.push_back(value(run));
+    return logs;
+}
+
+/// A ratio of two sides, as a logarithm, with half its interval.
+struct LogRatio {
+    Basis basis = Basis::Medians;
+    double middle = 0;
+    double half = 0;
+    double deviation = 0; ///< between runs
+
+    bool excludesOne() const { return std::abs(middle) > half; }
+};
+
+bool knowWaiting(std::span<const TimedRun> runs)
+{
+    return std::ranges::all_of(runs, [](const TimedRun& run) { return run.times.empty() || run.waiting; });
+}
+
+/// Half the interval of sides that were taken at different times: the shift between them, independent of the deviation
+/// between their runs.
+double halfInterval(const BetweenRuns& between, double deviation, double degrees, std::size_t runsA,
+                    std::size_t runsB)
+{
+    const double ofRuns = studentCritical(1 - kConfidence, degrees) * deviation *
+                          std::sqrt(1.0 / static_cast<double>(runsA) + 1.0 / static_cast<double>(runsB));
+    const double ofShift =
+        studentCritical(1 - kConfidence, between.shiftDegrees) * between.shift * std::numbers::sqrt2;
+    return rootOfSquares(ofRuns, ofShift);
+}
+
+/// The ratio of times of runs that were not taken in turn, with the deviation between the runs that these times have.
+template <class Value>
+LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis basis, Value value,
+                 double leastShift)
+{
+    const std::vector<double> logsA = logsOf(a, value);
+    const std::vector<double> logsB = logsOf(b, value);
+    BetweenRuns between;
+    addShift(between, a, b);
+    between.shift = std::max(between.shift, leastShift);
+    const auto degrees = static_cast<double>(logsA.size() + logsB.size() - 2);
+    const double deviation =
+        degrees > 0
+            ? std::max(kLeastMeasured, std::sqrt((sumOfSquares(logsA) + sumOfSquares(logsB)) / degrees))
+            : 0;
+    return {.basis = basis,
+            .middle = meanOf(logsB) - meanOf(logsA),
+            .half = halfInterval(between, deviation, std::max(1.0, degrees), logsA.size(), logsB.size()),
+            .deviation = deviation};
+}
+
+/// What decides runs that were not taken in turn if their medians do not; none if they do not show it.
+std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    const auto hasOneThread = [](std::span<const TimedRun> runs) {
+        return std::ranges::all_of(runs, &TimedRun::hasOneThread);
+    };
+    if (!knowWaiting(a) || !knowWaiting(b))
+        return {};
+    if (hasOneThread(a) && hasOneThread(b))
+        return ratioOf(a, b, Basis::WithoutWaiting, logWithoutWaiting, 0);
+    if (!isAnyDisturbed(a, b))
+        return {};
+    const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
+    return ratioOf(a, b, Basis::QuickSteps, logOfQuickStep,
+                   areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
+}
+
+/// Which times decide runs that were taken in turn.
+LogRatio ratioInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    const auto pairs = pairsInTurn(a, b);
+    const auto degrees = static_cast<double>(pairs.size() - 1);
+    const auto ratioOfPairs = [&](Basis basis, double confidence, auto value) {
+        std::vector<double> ratios;
+        for (const auto& [runA, runB] : pairs)
+            ratios.push_back(value(*runB) - value(*runA));
+        const double deviation = std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / degrees / 2));
+        return LogRatio{.basis = basis,
+                        .middle = meanOf(ratios),
+                        .half = studentCritical(1 - confidence, degrees) * deviation *
+                                std::sqrt(2.0 / static_cast<double>(pairs.size())),
+                        .deviation = deviation};
+    };
+    const LogRatio medians = ratioOfPairs(Basis::Medians, kConfidence, logMedian);
+    if (!isAnyDisturbed(a, b))
+        return medians;
+    LogRatio best = ratioOfPairs(Basis::QuickSteps, kConfidenceOfChosen, logOfQuickStep);
+    if (knowWaiting(a) && knowWaiting(b))
+        if (const LogRatio without =
+                ratioOfPairs(Basis::WithoutWaiting, kConfidenceOfChosen, logWithoutWaiting);
+            without.deviation < best.deviation)
+            best = without;
+    return best.deviation < kClearlyLess * medians.deviation ? best : medians;
+}
+
+/// The absolute log ratio that 2.5 % of the pairs of repeats of one spec exceed; none with fewer than ten
+/// repeats. Runs that form a fast and a slow group deviate more than Student's t predicts.
+std::optional<double> reachOfPairs(const KnownDeviation& known)
+{
+    constexpr std::size_t kEnough = 10;
+    constexpr std::size_t kMost = 500; // limits the quadratic number of pairs
+    std::vector<double> differences;
+    for (const std::vector<double>& group : known.repeats) {
+        if (group.size() < kEnough)
+            continue;
+        for (std::size_t i = 0; i < std::min(kMost, group.size()); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                differences.push_back(std::abs(std::log(group[i] / group[j])));
+    }
+    if (differences.empty())
+        return {};
+    std::sort(differences.begin(), differences.end());
+    return quantile(differences, 0.975);
+}
+
+template <class... Values> std::string format(const char* pattern, Values... values)
+{
+    std::array<char, 300> text{};
+    std::snprintf(text.data(), text.size(), pattern, values...);
+    return text.data();
+}
+
+std::string runsText(const TimeDifference& difference)
+{
+    if (difference.runsA == 1 && difference.runsB == 1)
+        return "one run of each";
+    return std::to_string(difference.runsA) + (difference.runsA == 1 ? " run and " : " runs and ") +
+           std::to_string(difference.runsB);
+}
+
+/// B / A = 1.041 (95 % interval 0.960 to 1.130; 5 runs and 5)
+std::string ratioText(const TimeDifference& difference)
+{
+    if (!difference.ratio95)
+        return format("B / A = %.3f (%s)", difference.ratio, runsText(difference).c_str());
+    return format("B / A = %.3f (95 %% interval %.3f to %.3f; %s)", difference.ratio, difference.ratio95->low,
+                  difference.ratio95->high, runsText(difference).c_str());
+}
+
+/// What an inconclusive ratio is of; empty for medians.
+std::string basisText(Basis basis)
+{
+    return basis == Basis::WithoutWaiting ? "without the time that threads waited for a core "
+           : basis == Basis::QuickSteps   ? "of the quickest tenth of the steps "
+                                          : "";
+}
+
+Verdict verdictOf(const TimeDifference& difference)
+{
+    if (difference.allowed.low > 1)
+        return Verdict::Slower;
+    if (difference.allowed.high < 1)
+        return Verdict::Faster;
+    const auto& interval = difference.ratio95;
+    if (interval && interval->low >= 1 / (1 + kNoDifference) && interval->high <= 1 + kNoDifference)
+        return Verdict::NoDifference;
+    return Verdict::Inconclusive;
+}
+
+double confidenceOf(const TimeDifference& difference)
+{
+    return difference.basis == Basis::Medians ? kConfidence : kConfidenceOfChosen;
+}
+
+/// The fewest repeats per side, taken in turn and more than there are, that are `enough` for the degrees of freedom and
+/// the standard error of the logarithm of the ratio.
+template <class Enough>
+std::optional<std::int64_t> fewestRepeats(const TimeDifference& difference, const Enough& enough)
+{
+    constexpr std::int64_t kFewest = 5;
+    if (!difference.between.isMeasured())
+        return kFewest;
+    for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
+        const auto n = static_cast<double>(runs);
+        const bool isMore = runs > std::min(difference.runsA, difference.runsB) || !difference.between.inTurn;
+        if (isMore && enough(n - 1, difference.deviation * std::sqrt(2 / n)))
+            return runs;
+    }
+    return {};
+}
+
+} // namespace
+
+std::string_view wordOf(Verdict verdict)
+{
+    static constexpr std::array<std::string_view, 4> words{"inconclusive", "no-difference", "faster",
+                                                           "slower"};
+    return words[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view wordOf(Basis basis)
+{
+    static constexpr std::array<std::string_view, 3> words{"medians", "without-waiting", "quick-steps"};
+    return words[static_cast<std::size_t>(basis)];
+}
+
+bool areInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    return !pairsInTurn(a, b).empty();
+}
+
+BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b, const KnownDeviation& known)
+{
+    using Source = BetweenRuns::Source;
+    if (known.given)
+        return {.deviation = *known.given, .degrees = kKnownForCertain, .source = Source::Given};
+    BetweenRuns between;
+    if (const auto pairs = pairsInTurn(a, b); !pairs.empty()) {
+        std::vector<double> ratios;
+        for (const auto& [runA, runB] : pairs)
+            ratios.push_back(logMedian(*runB) - logMedian(*runA));
+        between.degrees = static_cast<double>(ratios.size() - 1);
+        between.deviation = std::max(kLeastMeasured, std::sqrt(sumOfSquares(ratios) / between.degrees / 2));
+        between.runs = static_cast<std::int64_t>(2 * ratios.size());
+        between.source = Source::Repeats;
+        between.inTurn = true;
+        return between;
+    }
+    double squares = 0;
+    double degrees = 0;
+    const auto learnFrom = [&](std::span<const double> logs) {
+        if (logs.size() < 2)
+            return;
+        squares += sumOfSquares(logs);
+        degrees += static_cast<double>(logs.size() - 1);
+        between.runs += static_cast<std::int64_t>(logs.size());
+    };
+    learnFrom(logMedians(a));
+    learnFrom(logMedians(b));
+    for (const std::vector<double>& group : known.repeats) {
+        std::vector<double> logs;
+        for (const double value : group)
+            logs.push_back(std::log(value));
+        learnFrom(logs);
+    }
+    addShift(between, a, b);
+    if (degrees >= 1) {
+        between.deviation = std::max(kLeastMeasured, std::sqrt(squares / degrees));
+        between.degrees = degrees;
+        between.source = Source::Repeats;
+        return between;
+    }
+    // Single runs: one estimate for both, the deviation between runs and the shift.
+    between.deviation = std::max(known.ofStep, std::exchange(between.shift, 0));
+    for (const std::span<const TimedRun> side : {a, b})
+        for (const TimedRun& run : side)
+            between.deviation = std::max(between.deviation, deviationOfBlocks(run));
+    between.degrees = between.shiftDegrees;
+    return between;
+}
+
+std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,
+                                          const KnownDeviation& known)
+{
+    const std::vector<double> logsA = logMedians(a);
+    const std::vector<double> logsB = logMedians(b);
+    if (logsA.empty() || logsB.empty())
+        return {};
+    const double logRatio = meanOf(logsB) - meanOf(logsA);
+    TimeDifference result{.runsA = static_cast<std::int64_t>(logsA.size()),
+                          .runsB = static_cast<std::int64_t>(logsB.size()),
+                          .stepsA = stepsOf(a),
+                          .stepsB = stepsOf(b),
+                          .medianA = std::exp(meanOf(logsA)),
+                          .medianB = std::exp(meanOf(logsB)),
+                          .between = betweenRuns(a, b, known)};
+    result.difference = result.medianB - result.medianA;
+    result.ratio = result.medianB / result.medianA;
+    double half = halfInterval(result.between, result.between.deviation, result.between.degrees, logsA.size(),
+                               logsB.size());
+    if (result.runsA == 1 && result.runsB == 1 && !known.given)
+        half = std::max(half, reachOfPairs(known).value_or(0));
+    const bool mayDiffer = !result.between.inTurn && !known.given;
+    const double undisturbed = mayDiffer ? logOfUndisturbedRatio(a, b, logRatio) : logRatio;
+    double low = std::min(logRatio, undisturbed) - half;
+    double high = std::max(logRatio, undisturbed) + half;
+    result.deviation = result.between.deviation;
+    const auto decideBy = [&](const LogRatio& ratio) {
+        result.basis = ratio.basis;
+        result.ratio = std::exp(ratio.middle);
+        result.deviation = ratio.deviation;
+        low = ratio.middle - ratio.half;
+        high = ratio.middle + ratio.half;
+    };
+    if (result.between.inTurn) {
+        if (const LogRatio chosen = ratioInTurn(a, b); chosen.basis != Basis::Medians)
+            decideBy(chosen);
+    } else if (mayDiffer && low <= 0 && high >= 0) {
+        if (const auto ratio = ratioOfDisturbed(a, b); ratio && ratio->excludesOne())
+            decideBy(*ratio);
+    }
+    result.allowed = {std::exp(low), std::exp(high)};
+    if (result.between.isMeasured()) {
+        result.ratio95 = result.allowed;
+        // B - A = 2 level sinh(log(B / A) / 2), with the geometric mean of A and B as level: the interval of
+        // the ratio, scaled to this level.
+        const double level = std::sqrt(result.medianA * result.medianB);
+        if (result.basis == Basis::Medians)
+            result.difference95 = {2 * level * std::sinh(low / 2), 2 * level * std::sinh(high / 2)};
+    }
+    result.verdict = verdictOf(result);
+    return result;
+}
+
+std::optional<std::int64_t> TimeDifference::repeatsFor(double limit) const
+{
+    constexpr double kPower = 0.8;
+    const double distance = std::abs(std::log(ratio / limit));
+    return fewestRepeats(*this, [&](double degrees, double error) {
+        // The quantile for the power is one-sided: studentCritical() is of both sides.
+        return (studentCritical(1 - confidenceOf(*this), degrees) +
+                studentCritical(2 * (1 - kPower), degrees)) *
+                   error <=
+               distance;
+    });
+}
+
+std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
+{
+    const auto narrow = fewestRepeats(*this, [this](double degrees, double error) {
+        return studentCritical(1 - confidenceOf(*this), degrees) * error <= std::log(1 + kNoDifference);
+    });
+    const auto shown = repeatsFor();
+    if (narrow || shown)
+        return std::min(narrow.value_or(kMostRepeats), shown.value_or(kMostRepeats));
+    return std::min(runsA, runsB) < kMostRepeats ? std::optional(kMostRepeats) : std::nullopt;
+}
+
+std::string sentenceOf(const TimeDifference& difference)
+{
+    const auto percent = [](double ratio) { return 100 * std::abs(ratio - 1); };
+    const Basis basis = difference.basis;
+    switch (difference.verdict) {
+    case Verdict::Faster:
+    case Verdict::Slower: {
+        const bool isSlower = difference.verdict == Verdict::Slower;
+        const char* subject = basis == Basis::WithoutWaiting
+                                  ? "Without the time that threads waited for a core, a step of B takes"
+                              : basis == Basis::QuickSteps
+                                  ? "The host was busy. The quickest tenth of the steps of B takes"
+                                  : "A step of B takes";
+        std::string sentence =
+            format("%s %.1f %% %s than %s of A: %s", subject, percent(difference.ratio),
+                   isSlower ? "longer" : "less", basis == Basis::QuickSteps ? "that" : "one",
+                   ratioText(difference).c_str());
+        if (!difference.ratio95)
+            sentence += format(", beyond the %.0f %% by which single runs such as these may differ",
+                               percent(isSlower ? difference.ratio / difference.allowed.low
+                                                : difference.allowed.high / difference.ratio));
+        return sentence + ".";
+    }
+    case Verdict::NoDifference:
+        return format("%s beyond %.0f %%: %s.",
+                      basis == Basis::WithoutWaiting
+                          ? "No difference in the step time without the time that threads waited for a core"
+                      : basis == Basis::QuickSteps
+                          ? "No difference in the quickest tenth of the steps of a busy host"
+                          : "No difference in the step time",
+                      100 * kNoDifference, ratioText(difference).c_str());
+    case Verdict::Inconclusive:
+        break;
+    }
+    if (!difference.between.isMeasured())
+        return "Inconclusive: one run of each. Repeat both 5 times to decide.";
+    const std::string ratio = basisText(basis) + ratioText(difference);
+    const auto repeats = difference.repeatsNeeded();
+    if (!difference.between.inTurn && difference.between.source == BetweenRuns::Source::Repeats)
+        return format("Inconclusive: %s, which were not taken in turn. %s", ratio.c_str(),
+                      measureInTurn(repeats.value_or(kMostRepeats)).c_str());
+    if (repeats)
+        return format("Inconclusive: %s. Repeat both %lld times to decide.", ratio.c_str(),
+                      static_cast<long long>(*repeats));
+    return format("Inconclusive: %s. Runs differ by %s %%: compare on a quieter machine.", ratio.c_str(),
+                  quantity::threeDigits(100 * difference.deviation).c_str());
+}
+
+std::string measureInTurn(std::int64_t repeats)
+{
+    return format("Take them in turn to decide: tilescope compare --measure A B --repeat %lld.",
+                  static_cast<long long>(repeats));
+}
+
+std::string whyNoInterval(const TimeDifference& difference)
+{
+    return difference.ratio95 ? std::string() : "one run of each: how much runs differ is not measured";
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,237 @@
+#include "core/exchange/kernels/inside_section.h"
+
+#include "core/analysis/kernels/stall_reasons.h"
+#include "core/base/plural.h"
+#include "core/exchange/tables/section_parts.h"
+#include "core/exchange/tables/sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilescope::exchange {
+
+namespace {
+
+using query::InsideGroup;
+using query::InsideRow;
+
+/// "waits at a barrier (barrier)": in words, and as other tools name it.
+std::string reasonText(const std::string& reason)
+{
+    const analysis::StallReason known = analysis::stallReason(reason);
+    return known.name == reason ? reason : std::string(known.name) + " (" + reason + ")";
+}
+
+std::string sourceLineText(const SourceLine& line)
+{
+    const std::string file = line.file.substr(line.file.rfind('/') + 1);
+    return line.line > 0 ? file + ":" + std::to_string(line.line) : file;
+}
+
+std::string offsetText(std::uint64_t offset)
+{
+    return fmt::format("{:04x}", offset);
+}
+
+/// Where a row is: its line and, in parentheses, where it is inlined.
+Cell placeCell(const InsideRow& row)
+{
+    if (row.line.file.empty())
+        return {};
+    std::string text = sourceLineText(row.line);
+    if (row.caller.line > 0)
+        text += " (in " + sourceLineText(row.caller) + ")";
+    return text;
+}
+
+std::vector<std::string> insideNotes(const query::InsideTable& inside)
+{
+    std::vector<std::string> notes;
+    notes.push_back(
+        "A sample is the state of one warp" +
+        (inside.cycles > 0
+             ? ", taken on each multiprocessor every " + std::to_string(inside.cycles) + " cycles"
+             : std::string()) +
+        "; the samples of a kernel's rows add up to its samples. Issued: the scheduler of the warp issued an "
+        "instruction, of this or another warp.");
+    const bool isOfCode = inside.group == InsideGroup::Line || inside.group == InsideGroup::Instruction ||
+                          inside.group == InsideGroup::Function;
+    if (isOfCode &&
+        std::ranges::all_of(inside.rows, [](const InsideRow& row) { return row.line.file.empty(); }))
+        notes.emplace_back(
+            "These kernels have no line information: compile them with nvcc -lineinfo; kernels of "
+            "Triton have it.");
+    if (inside.group == InsideGroup::Instruction && !inside.hasTexts)
+        notes.emplace_back(
+            "Some instructions are shown by their offset alone: install nvdisasm (part of Triton, of "
+            "the CUDA toolkit and of the wheel nvidia-cuda-nvcc), and record without --no-cubins.");
+    if (!inside.trouble.empty())
+        notes.push_back(inside.trouble);
+    return notes;
+}
+
+} // namespace
+
+Table tableOf(std::shared_ptr<const query::InsideTable> inside)
+{
+    const auto column = columnsOf(inside);
+    const InsideGroup group = inside->group;
+    const auto onlyFor = [](bool everyone) { return everyone ? Audience::Everyone : Audience::Programs; };
+    const bool isOfCode = group == InsideGroup::Line || group == InsideGroup::Instruction;
+    const bool hasSeveral = std::ranges::any_of(
+        inside->rows, [&](const InsideRow& row) { return row.kernel != inside->rows.front().kernel; });
+    std::string heading = describeRun(inside->run) + "; by " + std::string(wordOf(group));
+    if (!inside->rows.empty() && !hasSeveral)
+        heading += "; " + inside->rows.front().name + ", " + counted(inside->samples, "sample");
+    Table table{.heading = std::move(heading), .rows = inside->rows.size()};
+    table.columns.push_back(
+        column.programs("run", [run = inside->run.run](const InsideRow&) { return run.value; }));
+    table.columns.push_back(column.programs("kernel", &InsideRow::kernel));
+    if (hasSeveral || group == InsideGroup::Kernel)
+        table.columns.push_back(column.people("kernel", &InsideRow::name, {.keep = 2, .elidable = true}));
+    for (Column& each : std::vector<Column>{
+             column.programs("file", [](const InsideRow& row) { return cellOrNull(row.line.file); }),
+             column.programs("line",
+                             [](const InsideRow& row) {
+                                 return row.line.line > 0 ? Cell(std::int64_t{row.line.line}) : Cell();
+                             }),
+             column.programs("caller_file", [](const InsideRow& row) { return cellOrNull(row.caller.file); }),
+             column.programs("caller_line", [](const InsideRow& row) {
+                 return row.caller.line > 0 ? Cell(std::int64_t{row.caller.line}) : Cell();
+             })})
+        table.columns.push_back(std::move(each));
+    if (isOfCode)
+        table.columns.push_back(column.people("line", placeCell, {.keep = 2, .elidable = true}));
+    if (group == InsideGroup::Function)
+        table.columns.push_back(
+            column.people("file", [](const InsideRow& row) { return cellOrNull(sourceLineText(row.line)); }));
+    const auto offsetOf = [](const InsideRow& row) {
+        return row.offset ? Cell(static_cast<std::int64_t>(*row.offset)) : Cell();
+    };
+    for (Column& each : std::vector<Column>{
+             column("function", "function", [](const InsideRow& row) { return cellOrNull(row.function); },
+                    {.keep = 0,
+                    .audience = onlyFor(isOfCode || group == InsideGroup::Function),
+                    .elidable = true}),
+             column.programs("offset", offsetOf)})
+        table.columns.push_back(std::move(each));
+    if (group == InsideGroup::Instruction)
+        table.columns.push_back(column.people(
+            "offset", [](const InsideRow& row) { return Cell(offsetText(row.offset.value_or(0))); },
+            {.keep = 2}));
+    for (Column& each : std::vector<Column>{
+             column("instruction", "instruction",
+                    [](const InsideRow& row) { return cellOrNull(row.instruction); },
+                    {.keep = 2, .audience = onlyFor(group == InsideGroup::Instruction), .elidable = true}),
+             column.programs("reason", [](const InsideRow& row) { return cellOrNull(row.reason); })})
+        table.columns.push_back(std::move(each));
+    if (group == InsideGroup::Reason)
+        table.columns.push_back(column.people(
+            "state", [](const InsideRow& row) { return Cell(reasonText(row.reason)); }, {.keep = 2}));
+    for (Column& each : std::vector<Column>{
+             column("samples", "samples", &InsideRow::samples, {.keep = 2}),
+             column("percent", group == InsideGroup::Kernel ? "of all" : "of the kernel",
+                    [](const InsideRow& row) { return 100 * row.share; },
+                    {.unit = Unit::Percent, .keep = 2, .shortTitle = "share"}),
+             column("issued_percent", "issued", [](const InsideRow& row) { return 100 * row.issuedShare(); },
+                    {.unit = Unit::Percent}),
+             column.programs("stall", [](const InsideRow& row) { return cellOrNull(row.stall); }),
+             column.programs("stall_percent", [](const InsideRow& row) {
+                 return row.stall.empty() ? Cell() : Cell(100 * row.stallShare());
+             })})
+        table.columns.push_back(std::move(each));
+    if (group != InsideGroup::Reason)
+        table.columns.push_back(column.people("stalled most",
+                                              [](const InsideRow& row) -> Cell {
+                                                  if (row.stall.empty())
+                                                      return {};
+                                                  return quantity::threeDigits(100 * row.stallShare()) +
+                                                         " % " + reasonText(row.stall);
+                                              },
+                                              {.elidable = true}));
+    const auto known = [](const InsideRow& row) {
+        return analysis::stallReason(row.reason.empty() ? row.stall : row.reason);
+    };
+    table.columns.push_back(column.programs(
+        "sentence", [known](const InsideRow& row) { return cellOrNull(known(row).sentence); }));
+    table.columns.push_back(column("remedy", "usual remedy",
+                                   [known](const InsideRow& row) { return cellOrNull(known(row).remedy); },
+                                   {.keep = 0, .audience = onlyFor(group == InsideGroup::Reason)}));
+    table.whyEmpty = "no samples: record with --inside";
+    if (!inside->trouble.empty())
+        table.whyEmpty += "; " + inside->trouble;
+    else if (inside->isSampled)
+        table.whyEmpty = "no samples of this process or device";
+    if (table.rows > 0)
+        table.notes = insideNotes(*inside);
+    return table;
+}
+
+Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
+{
+    using query::InsideDifferenceRow;
+    const auto column = columnsOf(difference);
+    const InsideGroup group = difference->group;
+    const auto onlyFor = [](bool everyone) { return everyone ? Audience::Everyone : Audience::Programs; };
+    const auto percentOf = [](auto share) {
+        return [share](const InsideDifferenceRow& row) {
+            return row.*share ? Cell(100 * *(row.*share)) : Cell();
+        };
+    };
+    const auto numberOf = [](auto line) {
+        return [line](const InsideDifferenceRow& row) {
+            return (row.*line).line > 0 ? Cell(std::int64_t{(row.*line).line}) : Cell();
+        };
+    };
+    const auto shown = [](const InsideDifferenceRow& row) -> const SourceLine& {
+        return row.lineB.file.empty() ? row.lineA : row.lineB;
+    };
+    Table table{.heading = "A: " + describeRun(difference->runA) + "; B: " + describeRun(difference->runB) +
+                           "; by " + std::string(wordOf(group)),
+                .rows = difference->rows.size()};
+    table.columns = {
+        column("kernel", "kernel", &InsideDifferenceRow::name, {.keep = 2, .elidable = true}),
+        column.programs("file",
+                        [shown](const InsideDifferenceRow& row) { return cellOrNull(shown(row).file); }),
+        column.programs("line_a", numberOf(&InsideDifferenceRow::lineA)),
+        column.programs("line_b", numberOf(&InsideDifferenceRow::lineB))};
+    if (group == InsideGroup::Line)
+        table.columns.push_back(column.people(
+            "line",
+            [shown](const InsideDifferenceRow& row) { return cellOrNull(sourceLineText(shown(row))); },
+            {.keep = 2}));
+    for (Column& each : std::vector<Column>{
+             column("function", "function",
+                    [](const InsideDifferenceRow& row) { return cellOrNull(row.function); },
+                    {.keep = 0, .audience = onlyFor(group != InsideGroup::Reason), .elidable = true}),
+             column("text", "source", [](const InsideDifferenceRow& row) { return cellOrNull(row.text); },
+                    {.keep = 0, .audience = onlyFor(group == InsideGroup::Line), .elidable = true}),
+             column.programs("reason",
+                             [](const InsideDifferenceRow& row) { return cellOrNull(row.reason); })})
+        table.columns.push_back(std::move(each));
+    if (group == InsideGroup::Reason)
+        table.columns.push_back(column.people(
+            "state", [](const InsideDifferenceRow& row) { return Cell(reasonText(row.reason)); },
+            {.keep = 2}));
+    const Shown percent{.unit = Unit::Percent, .keep = 2};
+    const Shown time{.unit = Unit::Nanoseconds, .keep = 1, .unitGroup = 1};
+    for (Column& each : std::vector<Column>{
+             column("percent_a", "A", percentOf(&InsideDifferenceRow::shareA), percent),
+             column("percent_b", "B", percentOf(&InsideDifferenceRow::shareB), percent),
+             column("points", "B - A", &InsideDifferenceRow::points, {.unit = Unit::Percent, .keep = 2}),
+             column("ns_a", "A a launch", &InsideDifferenceRow::timeA, time),
+             column("ns_b", "B a launch", &InsideDifferenceRow::timeB, time),
+             column("delta_ns", "B - A", &InsideDifferenceRow::delta, time)})
+        table.columns.push_back(std::move(each));
+    table.whyEmpty = !difference->isSampledA   ? "no samples in A: record with --inside"
+                     : !difference->isSampledB ? "no samples in B: record with --inside"
+                                               : "no sampled kernel has the same name in both runs";
+    if (table.rows > 0)
+        table.notes.emplace_back(
+            "Percent: of the kernel's samples. Times: this share of its mean time; the rows of a "
+            "kernel add up to the difference of its mean times.");
+    return table;
+}
+
+} // namespace tilescope::exchange

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/exchange/tables/table.h"
+#include "core/store/sql_query.h"
+
+#include <memory>
+
+namespace tilescope::exchange {
+
+/// The rows of a statement. A name that several columns share gets a number: `id`, `id_2`.
+Table tableOf(std::shared_ptr<const store::SqlResult> result);
+
+/// Views and tables with their columns.
+Table tableOf(std::shared_ptr<const std::vector<store::SqlSource>> sources);
+
+} // namespace tilescope::exchange

@@ -1,0 +1,517 @@
+#include "core/query/advice/advice_trace.h"
+
+#include "core/analysis/advice/recomputation.h"
+#include "core/analysis/memory/library_frame.h"
+#include "core/analysis/time/data_loading.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/step_walls.h"
+#include "core/analysis/work/device_sheets.h"
+#include "core/model/environment_facts.h"
+#include "core/query/advice/activity_kinds.h"
+#include "core/query/runs/process_rank.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
+#include "core/query/runs/step_paths.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::GroupedTime;
+
+/// The requested process, otherwise that of the lowest rank; null in a run of one process.
+const TracedProcess* processFor(const RunParties& parties, const PartyQuery& query)
+{
+    const TracedProcess* chosen = nullptr;
+    for (const TracedProcess& process : parties.processes)
+        if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == *query.pid) &&
+            (!chosen || (process.rank && (!chosen->rank || *process.rank < *chosen->rank))))
+            chosen = &process;
+    return parties.processes.size() > 1 ? chosen : nullptr;
+}
+
+std::optional<double> rateOf(const analysis::DeviceSheet& sheet, Precision precision)
+{
+    const auto found = sheet.flops.find(precision);
+    return found == sheet.flops.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<analysis::ProductRates> productRates(std::string_view deviceName)
+{
+    const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(deviceName);
+    if (!sheet)
+        return {};
+    const std::optional<double> bf16 = rateOf(*sheet, Precision::Bf16);
+    return analysis::ProductRates{.fp32 = rateOf(*sheet, Precision::Fp32),
+                                  .tf32 = rateOf(*sheet, Precision::Tf32),
+                                  .low = bf16 ? bf16 : rateOf(*sheet, Precision::Fp16)};
+}
+
+/// Calls after which only a stream waits, and copies that the host does not wait for, do not.
+bool holdsTheHost(std::string_view call)
+{
+    const auto has = [call](std::string_view word) { return call.find(word) != std::string_view::npos; };
+    if (has("Memcpy") || has("Memset"))
+        return !has("Async");
+    return !has("WaitEvent");
+}
+
+/// Takes memory from the driver or returns it.
+bool isAllocation(std::string_view call)
+{
+    return call.find("Memcpy") == std::string_view::npos && call.find("Memset") == std::string_view::npos;
+}
+
+void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
+{
+    const auto hasSteps = [](const AdviceTrace& trace) { return !trace.isWhole && !trace.walls.empty(); };
+    if (std::ranges::any_of(traces, hasSteps))
+        std::erase_if(traces, [&](const AdviceTrace& trace) { return !hasSteps(trace); });
+}
+
+/// Reads one process.
+class AdviceReading {
+public:
+    /// \param sources  gets those of this process too
+    AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunParties& all,
+                  const PartyQuery& parties, const TracedProcess* process, AdviceSources& sources,
+                  const StepChoice& choice, const std::function<bool()>& cancelled)
+        : reader_(reader), run_(run), choice_(choice), cancelled_(cancelled), sources_(sources),
+          textOf_(textsOf(reader)), filter_(reader, run.run, parties), kernels_(reader, run.run),
+          kinds_(textOf_, kernels_, trace_, sources)
+    {
+        if (process)
+            trace_.rank = process->rank;
+        process_ = numbersOf(filter_.parties(), process ? process->id : ProcessIndex{}).process;
+        readDevices(all);
+    }
+
+    AdviceTrace read()
+    {
+        const store::EventCounts counts = reader_.counts(run_.run);
+        trace_.onGpu = counts.deviceEvents > 0;
+        trace_.hasHostEvents = counts.ranges + counts.ops + counts.frames > 0;
+        readRanges();
+        readOps();
+        readCalls();
+        readActivities();
+        if (counts.frames > 0)
+            readFrames();
+        readMemory();
+        finish();
+        if (cancelled_())
+            trace_.walls.clear();
+        return std::move(trace_);
+    }
+
+private:
+    struct WaitingCall {
+        GroupedTime time{};
+        StringId name = {};
+        StringId path = {};
+        ThreadId thread = {};
+        Timestamp frameStart = Timestamp::min(); ///< of the innermost frame so far
+        StringId frame = {};
+        bool isLibrary = true;
+    };
+    void readDevices(const RunParties& parties)
+    {
+        const std::vector<EnvironmentEntry> environment = reader_.environment(run_.run);
+        const auto valueOf = [&](const std::string& key) { return factOf(environment, key); };
+        const auto add = [&](DeviceIndex id, std::string name, const std::string& capability,
+                             std::optional<int> multiprocessors) {
+            trace_.devices[id] = {.name = name,
+                                  .limits = analysis::multiprocessorLimits(capability),
+                                  .multiprocessors = multiprocessors,
+                                  .rates = productRates(name)};
+        };
+        for (std::int16_t i = 0; i < kMostDevices; ++i) {
+            const std::string key = "gpu." + std::to_string(i) + ".";
+            const std::string name = valueOf(key + "name");
+            if (name.empty() && valueOf(key + "compute_capability").empty())
+                break;
+            int multiprocessors = 0;
+            const std::string text = valueOf(key + "multiprocessors");
+            std::from_chars(text.data(), text.data() + text.size(), multiprocessors);
+            add(DeviceIndex{i}, name, valueOf(key + "compute_capability"),
+                multiprocessors > 0 ? std::optional(multiprocessors) : std::nullopt);
+        }
+        for (const TracedDevice& device : parties.devices)
+            if (!device.name.empty() || !device.capability.empty())
+                add(device.id, device.name, device.capability, device.multiprocessors);
+    }
+
+    bool loads(StringId name)
+    {
+        const auto [known, isNew] = loading_.try_emplace(name, false);
+        if (isNew && name)
+            known->second = analysis::loadsData(textOf_(name));
+        return known->second;
+    }
+
+    void addLoading(std::string kind, StringId name, ThreadId thread, Timestamp start, Timestamp end)
+    {
+        if (!loads(name) || (mainThread_ && thread != mainThread_))
+            return;
+        trace_.loading.push_back(
+            {{start, end}, sources_.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
+    }
+
+    void cover(Timestamp start, Timestamp end)
+    {
+        whole_.start = std::min(whole_.start, start);
+        whole_.end = std::max(whole_.end, end);
+    }
+
+    void readRanges()
+    {
+        StepPaths stepPaths(reader_);
+        std::vector<Range> steps;
+        std::vector<Range> loading; // the thread that counts is known once the steps are
+        reader_.eachRange({.run = run_.run}, [&](const Range& range) {
+            if (!filter_.has(range.thread))
+                return !cancelled_();
+            if (stepPaths.isStep(range))
+                steps.push_back(range);
+            if (loads(range.name))
+                loading.push_back(range);
+            cover(range.start, range.end);
+            if (range.id && range.id.value < kMostNumbered) {
+                if (range.id.value >= rangePaths_.size())
+                    rangePaths_.resize(std::size_t{range.id.value} + 1);
+                rangePaths_[range.id.value] = range.path;
+            }
+            return !cancelled_();
+        });
+        std::ranges::sort(steps, {}, &Range::start);
+        for (const Range& step : steps)
+            walls_.addStep(step.step, {step.start, step.end});
+        lastLaunches_.assign(steps.size(), Timestamp::min());
+        if (!steps.empty())
+            mainThread_ = steps.front().thread;
+        for (const Range& range : loading)
+            addLoading("range", range.name, range.thread, range.start, range.end);
+    }
+
+    void readOps()
+    {
+        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
+            recomputation_.add(op);
+            if (!filter_.has(op.thread))
+                return !cancelled_();
+            cover(op.start, op.end);
+            addLoading("op", op.name, op.thread, op.start, op.end);
+            return !cancelled_();
+        });
+        trace_.hasBackwardOps = recomputation_.hasBackward();
+        if (trace_.onGpu || !trace_.hasBackwardOps)
+            return;
+        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
+            if (filter_.has(op.thread) && recomputation_.has(op.id))
+                trace_.recomputed.push_back(
+                    {{op.start, op.end},
+                     sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
+            return !cancelled_();
+        });
+    }
+
+    void readCalls()
+    {
+        if (!trace_.onGpu)
+            return;
+        reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
+            if (!filter_.has(call.thread))
+                return !cancelled_();
+            const analysis::Interval time{call.start, call.end};
+            trace_.hasCalls = true;
+            switch (call.kind) {
+            case ApiKind::Overhead:
+                trace_.host.tracing.push_back(time);
+                break;
+            case ApiKind::Synchronize:
+                starts_.push_back(call.start);
+                if (isOwnTiming(call))
+                    timing_.push_back(time);
+                else if (holdsTheHost(textOf_(call.name)))
+                    addWait(call);
+                break;
+            case ApiKind::Wait:
+                waitedFor_.push_back(time);
+                break;
+            case ApiKind::Launch:
+                noteLaunch(stepAt(call.start), call.end);
+                break;
+            case ApiKind::Memory:
+                if (const std::string_view name = textOf_(call.name); isAllocation(name))
+                    trace_.host.allocating.push_back(
+                        {time, sources_.of({.kind = "call",
+                                            .name = std::string(name),
+                                            .place = kinds_.placeOf(pathOf(call.range))})});
+                else if (holdsTheHost(name))
+                    addWait(call);
+                break;
+            default:
+                break;
+            }
+            return !cancelled_();
+        });
+    }
+
+    /// For runs of Tilescope: a wait at the end of a step or phase is part of the measurement, not of the
+    /// program.
+    bool isOwnTiming(const ApiCall& call)
+    {
+        if (run_.coversRecording())
+            return false;
+        const StringId path = pathOf(call.range);
+        return path && analysis::fromStepDown(textOf_(path)).starts_with("step") &&
+               analysis::moduleOf(analysis::fromStepDown(textOf_(path))).empty();
+    }
+
+    /// The measurement also takes the time until the GPU has work again, because it emptied the queue.
+    void addTiming()
+    {
+        std::ranges::sort(trace_.host.next, {}, [](const GroupedTime& each) { return each.time.start; });
+        for (const analysis::Interval& wait : timing_) {
+            const auto next = std::ranges::lower_bound(
+                trace_.host.next, wait.end, {}, [](const GroupedTime& each) { return each.time.start; });
+            trace_.host.tracing.push_back(
+                {wait.start, next == trace_.host.next.end() ? wait.end : next->time.start});
+        }
+    }
+
+    void addWait(const ApiCall& call)
+    {
+        waits_.push_back({.time = {{call.start, call.end}, 0},
+                          .name = call.name,
+                          .path = pathOf(call.range),
+                          .thread = call.thread});
+    }
+
+    StringId pathOf(RangeId range) const
+    {
+        return range && range.value < rangePaths_.size() ? rangePaths_[range.value] : StringId{};
+    }
+
+    void readActivities()
+    {
+        if (!trace_.onGpu)
+            return;
+        for (const Collective& collective : reader_.collectives(run_.run))
+            kinds_.noteCollective(collective.correlation);
+        trace_.activities.reserve(static_cast<std::size_t>(reader_.counts(run_.run).deviceEvents));
+        Timestamp busyUntil = Timestamp::min();
+        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
+            if (!filter_.has(event))
+                return !cancelled_();
+            cover(event.start, event.end);
+            noteActivity(event);
+            const std::uint32_t kind = kinds_.of(event, recomputation_.has(event.op));
+            trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
+            if (event.start > busyUntil)
+                trace_.host.next.push_back({{event.start, event.end}, kinds_.placeSourceOf(kind)});
+            busyUntil = std::max(busyUntil, event.end);
+            return !cancelled_();
+        });
+    }
+
+    /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
+    void readFrames()
+    {
+        std::unordered_map<ThreadId, std::vector<WaitingCall*>> calls;
+        for (WaitingCall& wait : waits_)
+            calls[wait.thread].push_back(&wait);
+        for (auto& [thread, list] : calls)
+            std::ranges::sort(list, {}, [](const WaitingCall* wait) { return wait->time.time.start; });
+        reader_.eachFrame({.run = run_.run}, [&](const Frame& frame) {
+            if (!filter_.has(frame.thread))
+                return !cancelled_();
+            addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
+            const auto found = calls.find(frame.thread);
+            if (found == calls.end())
+                return !cancelled_();
+            auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
+                return each->time.time.start;
+            });
+            const std::string_view name = textOf_(frame.name);
+            const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
+            for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
+                WaitingCall& call = **wait;
+                const bool isBetter =
+                    call.isLibrary != isLibrary ? call.isLibrary : frame.start >= call.frameStart;
+                if (call.frame && !isBetter)
+                    continue;
+                call.frame = frame.name;
+                call.frameStart = frame.start;
+                call.isLibrary = isLibrary;
+            }
+            return !cancelled_();
+        });
+    }
+
+    void readMemory()
+    {
+        reader_.eachAllocEvent({.run = run_.run}, [&](const AllocEvent& event) {
+            if (!event.device || !filter_.hasMemoryOf(event.device))
+                return !cancelled_();
+            trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
+            if (Bytes{event.allocated} > trace_.allocatedAtPeak) {
+                trace_.allocatedAtPeak = Bytes{event.allocated};
+                trace_.reservedAtPeak = Bytes{event.reserved};
+            }
+            return !cancelled_();
+        });
+    }
+
+    void finish()
+    {
+        trace_.walls = walls_.list();
+        if (trace_.walls.empty() && whole_.start < whole_.end) {
+            trace_.walls = {whole_};
+            trace_.isWhole = true;
+        }
+        for (const WaitingCall& wait : waits_)
+            trace_.host.waiting.push_back(
+                {wait.time.time, sources_.of({.kind = "call",
+                                              .name = std::string(textOf_(wait.name)),
+                                              .place = wait.frame ? std::string(textOf_(wait.frame))
+                                                                  : kinds_.placeOf(wait.path)})});
+        for (const analysis::Interval& time : waitedFor_)
+            trace_.host.waiting.push_back({time, sources_.of({.kind = "call", .name = "wait"})});
+        noteErrands();
+        addTiming();
+        keepTypical();
+        if (trace_.onGpu)
+            trace_.host.loading = trace_.loading;
+    }
+
+    /// Leaves out the steps that are not typical.
+    void keepTypical()
+    {
+        if (trace_.isWhole || choice_.leftOut.empty())
+            return;
+        std::vector<analysis::Interval> walls;
+        std::vector<Timestamp> errands;
+        for (std::size_t i = 0; i < trace_.walls.size(); ++i) {
+            if (!choice_.isTypical(process_, walls_.steps()[i].number))
+                continue;
+            walls.push_back(trace_.walls[i]);
+            errands.push_back(trace_.host.lastErrands[i]);
+        }
+        trace_.walls = std::move(walls);
+        trace_.host.lastErrands = std::move(errands);
+    }
+
+    /// The step in whose range on the host an instant lies.
+    std::optional<std::size_t> stepAt(Timestamp time) const
+    {
+        const std::vector<analysis::HostStep>& steps = walls_.steps();
+        const auto after = std::ranges::upper_bound(
+            steps, time, {}, [](const analysis::HostStep& step) { return step.range.start; });
+        if (after == steps.begin() || (after - 1)->range.end <= time)
+            return {};
+        return static_cast<std::size_t>(after - steps.begin() - 1);
+    }
+
+    void noteLaunch(std::optional<std::size_t> step, Timestamp time)
+    {
+        trace_.hasLaunches = true;
+        lastLaunch_ = std::max(lastLaunch_, time);
+        if (step)
+            lastLaunches_[*step] = std::max(lastLaunches_[*step], time);
+    }
+
+    void noteActivity(const DeviceEvent& event)
+    {
+        std::optional<std::size_t> step = walls_.addWork(event);
+        if (event.launched == Timestamp{})
+            return;
+        if (step && event.launched >= walls_.steps()[*step].range.end)
+            step.reset();
+        noteLaunch(step, event.launched);
+    }
+
+    /// The last time at which the host worked on something for the GPU, by the rule of partitionStep(): a
+    /// step's own launches, and the start of waiting calls.
+    void noteErrands()
+    {
+        std::ranges::sort(starts_);
+        for (std::size_t i = 0; i < trace_.walls.size(); ++i) {
+            Timestamp last = trace_.isWhole ? lastLaunch_ : lastLaunches_[i];
+            const auto after = std::ranges::lower_bound(starts_, trace_.walls[i].end);
+            if (after != starts_.begin())
+                last = std::max(last, *(after - 1));
+            trace_.host.lastErrands.push_back(last);
+        }
+    }
+
+    static constexpr std::int16_t kMostDevices = 64;
+    static constexpr std::uint32_t kMostNumbered = 1U << 28; // numbers of a damaged file
+
+    const store::RunReader& reader_;
+    const store::RunRecord& run_;
+    const StepChoice& choice_;
+    const std::function<bool()>& cancelled_;
+    AdviceSources& sources_;
+    analysis::TextOf textOf_;
+    PartyFilter filter_;
+    AdviceTrace trace_;
+    std::optional<std::int32_t> process_ = {}; ///< number in the run; none: the only one
+    analysis::StepWalls walls_;
+    analysis::RecomputedOps recomputation_;
+    analysis::Interval whole_{Timestamp::max(), Timestamp::min()};
+    ThreadId mainThread_ = {}; ///< of the steps
+    std::vector<StringId> rangePaths_;
+    std::vector<WaitingCall> waits_;
+    std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
+    std::vector<analysis::Interval> timing_;    ///< waits of Tilescope's own measurement
+    std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
+    std::vector<Timestamp> lastLaunches_;       ///< by step
+    Timestamp lastLaunch_ = Timestamp::min();
+    RunKernels kernels_;
+    ActivityKinds kinds_;
+    std::unordered_map<StringId, bool> loading_;
+};
+
+} // namespace
+
+AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
+                          const std::function<bool()>& cancelled)
+{
+    AdviceTraces traces;
+    reader.atOnce([&] {
+        traces.run = chooseRun(reader, run);
+        traces.choice = stepChoice(reader, traces.run.run, parties);
+        const RunParties all = reader.parties(traces.run.run);
+        const std::vector<PartyChoice> choices = processChoices(all);
+        const auto read = [&](const PartyQuery& query, const TracedProcess* process) {
+            traces.processes.push_back(AdviceReading(reader, traces.run, all, query, process, traces.sources,
+                                                     traces.choice, cancelled)
+                                           .read());
+        };
+        if (parties.empty() && !choices.empty()) {
+            traces.process = processWords(choices, {});
+            for (const PartyChoice& choice : choices)
+                read(choice.query, processFor(all, choice.query));
+            leaveOutThoseWithoutSteps(traces.processes);
+            return;
+        }
+        traces.parties = parties;
+        const TracedProcess* const process = processFor(all, parties);
+        if (process) {
+            traces.process = PartyIndex(all, {}).titleOf(process->id);
+            traces.option = process->rank ? " --rank " + std::to_string(*process->rank)
+                                          : " --process " + std::to_string(process->pid);
+            traces.parties.rank = process->rank;
+            traces.parties.pid = process->rank ? parties.pid : process->pid;
+        }
+        read(traces.parties, process);
+    });
+    return traces;
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,141 @@
+#include "core/query/advice/advice_words.h"
+
+namespace tilescope::query {
+
+using analysis::AdviceRule;
+
+std::string_view boundOf(AdviceRule rule, bool onGpu)
+{
+    switch (rule) {
+    case AdviceRule::LaunchBound:
+        return "the idle time of the GPU before the host's next launch, without what follows a "
+               "synchronization; it counts for the module that is launched next";
+    case AdviceRule::SmallKernels:
+        return "series of kernels shorter than 10 µs on one stream, less than 10 µs apart: their time and "
+               "the "
+               "gaps between them, without the longest of each series and without time in which anything "
+               "else "
+               "runs";
+    case AdviceRule::Synchronization:
+        return "the idle time of the GPU during calls that wait for it, and from there until its next "
+               "activity, at most as long as work was outstanding when the call began";
+    case AdviceRule::PageableCopy:
+        return "the time of these copies in which no kernel runs";
+    case AdviceRule::ExposedCopy:
+        return "the time of these copies in which no kernel runs, in each step at most the time of kernels "
+               "beside which none of them runs";
+    case AdviceRule::ExposedCommunication:
+        return "the time of communication in which no compute kernel runs, in each step at most the time of "
+               "compute beside which no communication runs";
+    case AdviceRule::LowOccupancy:
+        return "the time of kernels of 10 µs and more whose launch allows less than half of the warps, times "
+               "the "
+               "share of warps that it does not allow, where nothing else runs; matrix products and "
+               "attention "
+               "are left out, because they need few warps";
+    case AdviceRule::TensorCores:
+        return "the time of these kernels where nothing else runs, times 1 - fp32 rate / fastest rate of the "
+               "tensor cores, by the data sheet";
+    case AdviceRule::Conversions:
+        return "by module, where nothing else runs: the time of conversions less what they save, which is at "
+               "most the time of the module's bf16, fp16 and fp8 products times (bf16 rate / fp32 rate - 1) "
+               "by the "
+               "data sheet";
+    case AdviceRule::Recomputation:
+        return onGpu ? "the time of kernels of forward ops that run again within backward, where nothing "
+                       "else runs"
+                     : "the time of forward ops that run again within backward";
+    case AdviceRule::Fragmentation:
+        return "the idle time of the GPU during calls that take memory from the driver or return it";
+    case AdviceRule::DataLoading:
+        return onGpu ? "the idle time of the GPU within the named ranges, ops or functions"
+                     : "the time within the named ranges, ops or functions";
+    case AdviceRule::LateRank:
+        return "the time in collectives until the last rank starts, where no compute kernel runs";
+    case AdviceRule::LateGather:
+        return "the time for which the stream of the work stands still until the gather ends, where no "
+               "compute "
+               "kernel runs";
+    case AdviceRule::KernelStalls:
+        return "the time of sampled kernels where nothing else runs, times the share of their issue slots "
+               "that are "
+               "empty for the most frequent stall reason of the kernel";
+    case AdviceRule::GarbageCollection:
+        return "the idle time of the GPU in which samples of the host saw Python collect garbage";
+    case AdviceRule::HostOptimizer:
+        return "the idle time of the GPU in which samples of the host were within the step of an optimizer";
+    case AdviceRule::Logging:
+        return "the idle time of the GPU in which samples of the host were within logging, progress bars or "
+               "trackers "
+               "of experiments";
+    }
+    return {};
+}
+
+std::string_view remedyOf(AdviceRule rule)
+{
+    switch (rule) {
+    case AdviceRule::LaunchBound:
+        return "Replay the step as a CUDA graph (torch.compile with mode reduce-overhead), or launch fewer "
+               "and "
+               "larger kernels.";
+    case AdviceRule::SmallKernels:
+        return "Fuse them: torch.compile for chains of element-wise work, a fused optimizer, one product "
+               "instead "
+               "of several.";
+    case AdviceRule::Synchronization:
+        return "Leave out the wait: keep values on the GPU (no .item(), .cpu() or print of a tensor in the "
+               "step), "
+               "or read them one step later.";
+    case AdviceRule::PageableCopy:
+        return "Copy from page-locked memory with non_blocking=True (pin_memory of the data loader, "
+               "Tensor.pin_memory()).";
+    case AdviceRule::ExposedCopy:
+        return "Copy on another stream while kernels run, and copy the next batch one step ahead.";
+    case AdviceRule::ExposedCommunication:
+        return "Start collectives as soon as their data is ready (smaller buckets of gradients, prefetched "
+               "all-gathers), and look for a late rank with show ranks.";
+    case AdviceRule::LowOccupancy:
+        return "Change what limits the kernel: more blocks (grid size), other blocks (block size), fewer "
+               "registers "
+               "(__launch_bounds__, num_warps) or less shared memory a block.";
+    case AdviceRule::TensorCores:
+        return "Allow TF32 (torch.set_float32_matmul_precision('high')), or compute in bf16 "
+               "(torch.autocast).";
+    case AdviceRule::Conversions:
+        return "Keep weights and activations in the type in which they are used, or fuse the conversion into "
+               "the "
+               "kernel beside it (torch.compile).";
+    case AdviceRule::Recomputation:
+        return "Checkpoint fewer blocks if memory allows, or repeat only what is cheap (selective "
+               "checkpointing).";
+    case AdviceRule::Fragmentation:
+        return "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep the sizes of allocations the "
+               "same "
+               "from step to step.";
+    case AdviceRule::DataLoading:
+        return "Load the next batch in other processes while this one is computed (num_workers, "
+               "prefetch_factor), "
+               "or prepare the data ahead.";
+    case AdviceRule::LateRank:
+        return "Find out what that rank does before its collectives: compare its timeline with another "
+               "rank's, "
+               "and look for more work, a slower GPU or a busy host.";
+    case AdviceRule::LateGather:
+        return "Gather the weights of a layer earlier (prefetch one more layer), or gather fewer bytes (bf16 "
+               "weights, larger layers per gather).";
+    case AdviceRule::KernelStalls:
+        return "Look at the lines with show inside.";
+    case AdviceRule::GarbageCollection:
+        return "Call gc.freeze() after the set-up, and gc.disable() with a gc.collect() between epochs; keep "
+               "fewer "
+               "objects that refer to each other.";
+    case AdviceRule::HostOptimizer:
+        return "Use the fused optimizer (fused=True), whose step is a few launches, or compile its step.";
+    case AdviceRule::Logging:
+        return "Log every N steps, and values that are on the host already.";
+    }
+    return {};
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,108 @@
+#include "core/query/advice/waiting_advice.h"
+
+#include "core/query/calls/idle_tree.h"
+#include "core/query/waiting/waiting_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace tilescope::query {
+
+namespace {
+
+std::string placeOf(const CodeLine& line)
+{
+    return line.file + (line.line > 0 ? ":" + std::to_string(line.line) : "") + " in " + line.function;
+}
+
+std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
+{
+    const CallTree tree = idleTree(records).tree;
+    const CallTree::Sums sums = tree.sums();
+    std::vector<bool> isBelow(tree.entries().size()); // of a forward, or one itself
+    std::map<std::uint32_t, std::int64_t> times;      // by name
+    for (CallTree::Node node = CallTree::kRoot + 1; node < tree.entries().size(); ++node) {
+        const CallTree::Entry& entry = tree.entries()[node];
+        isBelow[node] = isBelow[entry.parent];
+        if (isBelow[node] || entry.kind != CallKind::Frame)
+            continue;
+        const analysis::FunctionParts parts = analysis::partsOf(tree.names()[entry.name]);
+        if (parts.name != "forward" || parts.file.starts_with("torch/"))
+            continue;
+        isBelow[node] = true;
+        times[entry.name] += sums.amount[node];
+    }
+    const auto most = std::ranges::max_element(times, {}, [](const auto& each) { return each.second; });
+    if (most == times.end())
+        return {};
+    const analysis::FunctionParts parts = analysis::partsOf(tree.names()[most->first]);
+    return WaitingLine{.place =
+                           "forward of " + std::string(parts.file) + ":" + std::to_string(parts.firstLine),
+                       .time = Nanoseconds(most->second)};
+}
+
+} // namespace
+
+WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
+{
+    const WaitingTable lines = waitingTable(records, WaitingGroup::Line);
+    isKnown_ = !lines.rows.empty();
+    if (!isKnown_)
+        return;
+    for (const WaitingRow& row : lines.rows)
+        for (const CauseTime& part : row.causes)
+            parts_.push_back({.cause = part.cause,
+                              .line = {.place = row.line ? placeOf(*row.line) : std::string(),
+                                       .time = Nanoseconds(std::llround(part.time)),
+                                       .interval = part.interval}});
+    module_ = outermostForward(records);
+}
+
+Nanoseconds WaitingAdvice::timeOf(std::initializer_list<analysis::HostCause> causes) const
+{
+    Nanoseconds time{0};
+    for (const Part& part : parts_)
+        if (std::ranges::find(causes, part.cause) != causes.end())
+            time += part.line.time;
+    return time;
+}
+
+std::vector<WaitingLine> WaitingAdvice::linesOf(std::initializer_list<analysis::HostCause> causes) const
+{
+    std::map<std::string, WaitingLine> lines;
+    for (const Part& part : parts_) {
+        if (std::ranges::find(causes, part.cause) == causes.end())
+            continue;
+        const auto [known, isNew] = lines.try_emplace(part.line.place, part.line);
+        if (isNew)
+            continue;
+        WaitingLine& line = known->second;
+        if (part.line.interval) { // causes of a line are known by the same samples
+            const auto base = line.interval.value_or(analysis::ConfidenceInterval{
+                static_cast<double>(line.time.count()), static_cast<double>(line.time.count())});
+            line.interval = analysis::ConfidenceInterval{base.low + part.line.interval->low,
+                                                         base.high + part.line.interval->high};
+        } else if (line.interval) {
+            const auto time = static_cast<double>(part.line.time.count());
+            line.interval =
+                analysis::ConfidenceInterval{line.interval->low + time, line.interval->high + time};
+        }
+        line.time += part.line.time;
+    }
+    std::vector<WaitingLine> sorted;
+    for (auto& [place, line] : lines)
+        sorted.push_back(std::move(line));
+    std::ranges::stable_sort(sorted, [](const WaitingLine& a, const WaitingLine& b) {
+        return a.place.empty() != b.place.empty() ? b.place.empty() : a.time > b.time;
+    });
+    return sorted;
+}
+
+std::optional<WaitingLine> WaitingAdvice::module() const
+{
+    return module_;
+}
+
+} // namespace tilescope::query

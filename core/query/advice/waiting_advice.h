@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/analysis/waiting/host_cause.h"
+#include "core/query/waiting/waiting_records.h"
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// A line of code with its idle time.
+struct WaitingLine {
+    std::string place = {};                                    ///< "train.py:41 in step"
+    Nanoseconds time{0};                                       ///< in all steps
+    std::optional<analysis::ConfidenceInterval> interval = {}; ///< of `time`, ns, 95 %; none: it is exact
+};
+
+/// The lines of code behind the idle time of a run, for advice. Empty without stacks of the host.
+class WaitingAdvice {
+public:
+    explicit WaitingAdvice(const WaitingRecords& records);
+
+    bool isKnown() const { return isKnown_; }
+    /// The idle time in all steps of these causes.
+    Nanoseconds timeOf(std::initializer_list<analysis::HostCause> causes) const;
+    /// The program's lines of these causes, the costliest first, those without a line last. Their times add up to timeOf().
+    std::vector<WaitingLine> linesOf(std::initializer_list<analysis::HostCause> causes) const;
+    /// The outermost function `forward` of a module that PyTorch does not define, below which most idle time is: "forward
+    /// of modeling_llama.py:26". None: there is none.
+    std::optional<WaitingLine> module() const;
+
+private:
+    struct Part {
+        analysis::HostCause cause;
+        WaitingLine line; ///< place empty: no line of code
+    };
+    bool isKnown_ = false;
+    std::vector<Part> parts_;
+    std::optional<WaitingLine> module_;
+};
+
+} // namespace tilescope::query

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/query/kernels/inside_table.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+/// A line, function or state of a kernel in two runs. Members without a value do not apply, or the side lacks the row.
+struct InsideDifferenceRow {
+    std::string name = {}; ///< of the kernel, short
+    SourceLine lineA = {};
+    SourceLine lineB = {};
+    std::string text = {}; ///< of the line, if the recordings hold it
+    std::string function = {};
+    std::string reason = {};
+    std::optional<double> shareA = {}; ///< of the kernel's samples
+    std::optional<double> shareB = {};
+    std::optional<double> timeA = {}; ///< ns: this share of the kernel's mean time
+    std::optional<double> timeB = {};
+
+    /// B - A in ns; a side that lacks the row counts as 0. None if a kernel's time is unknown.
+    std::optional<double> delta() const;
+    /// B - A in percentage points.
+    double points() const { return 100 * (shareB.value_or(0) - shareA.value_or(0)); }
+};
+
+/// The rows of each kernel add up to the difference of its mean times.
+struct InsideDifference {
+    store::RunRecord runA = {};
+    store::RunRecord runB = {};
+    InsideGroup group = InsideGroup::Line;
+    std::vector<InsideDifferenceRow> rows = {}; ///< the largest change first
+    bool isSampledA = false;
+    bool isSampledB = false;
+};
+
+/// What changed inside the kernels that two runs have in common, by their short names. Lines are paired by their text if
+/// both recordings hold it (`--sources`), otherwise by file name and number.
+/// \param queryB  its group applies to both sides: line, function or reason
+/// \throws Error  as inside(); also (Usage) for another group
+InsideDifference insideDifference(const store::RunReader& readerA, const InsideQuery& queryA,
+                                  const store::RunReader& readerB, const InsideQuery& queryB);
+
+} // namespace tilescope::query

@@ -1,0 +1,240 @@
+#include "core/query/kernels/inside_table.h"
+
+#include "core/analysis/kernels/kernel_name.h"
+#include "core/analysis/kernels/stall_reasons.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/query/runs/disassembly.h"
+#include "core/query/runs/run_tables.h"
+#include "core/store/kernel_sample_reader.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace tilescope::query {
+
+namespace {
+
+constexpr std::array<std::pair<InsideGroup, std::string_view>, 5> kInsideGroups{
+    {{InsideGroup::Kernel, "kernel"},
+     {InsideGroup::Line, "line"},
+     {InsideGroup::Function, "function"},
+     {InsideGroup::Instruction, "instruction"},
+     {InsideGroup::Reason, "reason"}}};
+
+constexpr std::chrono::seconds kLongestDisassembly(10);
+
+/// Kernel (name), line, caller, function, offset, reason: what a row is of.
+using RowKey = std::tuple<std::string, SourceLine, SourceLine, std::string, std::uint64_t, std::string>;
+
+std::string shortName(const std::string& name)
+{
+    const std::string readable = analysis::readableKernelName(name);
+    const std::string_view root = analysis::parseKernelName(readable).root;
+    return std::string(root.empty() ? std::string_view(readable) : root);
+}
+
+class InsideReading {
+public:
+    InsideReading(const store::RunReader& reader, const InsideQuery& query)
+        : reader_(reader), query_(query), run_(chooseRun(reader, query.run)),
+          filter_(reader, run_.run, query.parties)
+    {
+        table_.run = run_;
+        table_.group = query.group;
+    }
+
+    InsideTable read()
+    {
+        for (const EnvironmentEntry& entry : reader_.environment(run_.run)) {
+            if (entry.key == "record.inside")
+                table_.trouble = entry.value;
+            if (entry.key == "record.inside_cycles")
+                table_.cycles = parseNumber<std::int64_t>(entry.value).value_or(0);
+        }
+        const bool needsTexts = query_.group == InsideGroup::Instruction;
+        samples_ = store::kernelSamples(reader_.file(), run_.run, needsTexts);
+        table_.isSampled = !samples_.empty();
+        if (!table_.isSampled)
+            return std::move(table_);
+        if (needsTexts)
+            table_.hasTexts = addInstructions(samples_, findNvdisasm(), kLongestDisassembly);
+        selectKernels();
+        for (const StallSamples& stall : samples_.stalls)
+            add(stall);
+        finish();
+        return std::move(table_);
+    }
+
+private:
+    void selectKernels()
+    {
+        std::vector<std::string> names;
+        for (const SampledKernel& kernel : samples_.kernels) {
+            const bool isOfParty =
+                (!query_.parties.device || kernel.device.value == *query_.parties.device) &&
+                (!isOneProcess() || !kernel.process || isWanted(kernel.process));
+            const bool matches = isOfParty && (query_.kernel.empty() || isNamed(kernel));
+            selected_.push_back(matches);
+            short_.push_back(shortName(kernel.name));
+            if (isOfParty && std::ranges::find(names, short_.back()) == names.end())
+                names.push_back(short_.back());
+        }
+        if (query_.kernel.empty() || std::ranges::find(selected_, true) != selected_.end())
+            return;
+        std::string known;
+        constexpr std::size_t kMostNamed = 5;
+        for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+            known += (known.empty() ? "" : ", ") + names[i];
+        throw Error{.what = "no sampled kernel is named '" + query_.kernel + "'",
+                    .where = "--kernel",
+                    .remedy = "sampled were " + known + (names.size() > kMostNamed ? ", …" : "") +
+                              "; write a part of a name, or a glob"};
+    }
+
+    bool isOneProcess() const { return query_.parties.rank || query_.parties.pid; }
+    bool isWanted(ProcessIndex process) const
+    {
+        const RunParties& all = filter_.parties().parties();
+        return std::ranges::any_of(all.processes, [&](const TracedProcess& each) {
+            return each.id == process && (!query_.parties.rank || each.rank == query_.parties.rank) &&
+                   (!query_.parties.pid || each.pid == *query_.parties.pid);
+        });
+    }
+
+    bool isNamed(const SampledKernel& kernel) const
+    {
+        const std::string& wanted = query_.kernel;
+        if (wanted.find_first_of("*?[") == std::string::npos)
+            return kernel.name.find(wanted) != std::string::npos || kernel.symbol == wanted;
+        const std::string root = shortName(kernel.name);
+        return fnmatch(wanted.c_str(), kernel.name.c_str(), 0) == 0 ||
+               fnmatch(wanted.c_str(), root.c_str(), 0) == 0;
+    }
+
+    void add(const StallSamples& stall)
+    {
+        const SampledInstruction& instruction = samples_.instructions[stall.instruction];
+        if (!selected_[instruction.kernel])
+            return;
+        const SampledKernel& kernel = samples_.kernels[instruction.kernel];
+        const std::string& reason = samples_.reasons[stall.reason];
+        RowKey key;
+        std::get<0>(key) = kernel.name;
+        switch (query_.group) {
+        case InsideGroup::Kernel:
+            break;
+        case InsideGroup::Line:
+            std::get<1>(key) = instruction.line;
+            std::get<2>(key) = instruction.caller;
+            std::get<3>(key) = instruction.inlined;
+            break;
+        case InsideGroup::Function:
+            std::get<1>(key) = {.file = instruction.line.file};
+            std::get<3>(key) = instruction.inlined.empty() ? short_[instruction.kernel] : instruction.inlined;
+            break;
+        case InsideGroup::Instruction:
+            std::get<4>(key) = instruction.offset;
+            // Two versions of a kernel may have different code.
+            std::get<5>(key) = std::to_string(kernel.cubin);
+            break;
+        case InsideGroup::Reason:
+            std::get<5>(key) = reason;
+            break;
+        }
+        const auto [place, isNew] = places_.try_emplace(std::move(key), table_.rows.size());
+        if (isNew) {
+            InsideRow row{.kernel = kernel.name, .name = short_[instruction.kernel]};
+            const bool isOfCode =
+                query_.group == InsideGroup::Line || query_.group == InsideGroup::Instruction;
+            if (isOfCode) {
+                row.line = instruction.line;
+                row.caller = instruction.caller;
+                row.function = instruction.inlined;
+            }
+            if (query_.group == InsideGroup::Function) {
+                row.line = std::get<1>(place->first);
+                row.function = std::get<3>(place->first);
+            }
+            if (query_.group == InsideGroup::Instruction) {
+                row.offset = instruction.offset;
+                row.instruction = instruction.text;
+            }
+            if (query_.group == InsideGroup::Reason)
+                row.reason = reason;
+            table_.rows.push_back(std::move(row));
+            stalls_.emplace_back();
+        }
+        InsideRow& row = table_.rows[place->second];
+        row.samples += stall.samples;
+        row.unissued += stall.unissued;
+        stalls_[place->second][stall.reason] += stall.samples;
+        table_.samples += stall.samples;
+        kernels_[kernel.name] += stall.samples;
+    }
+
+    void finish()
+    {
+        for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+            InsideRow& row = table_.rows[i];
+            for (const auto& [reason, samples] : stalls_[i])
+                if (analysis::stallReason(samples_.reasons[reason]).isStall && samples > row.stallSamples) {
+                    row.stall = samples_.reasons[reason];
+                    row.stallSamples = samples;
+                }
+            const std::int64_t whole =
+                query_.group == InsideGroup::Kernel ? table_.samples : kernels_[row.kernel];
+            row.share = whole > 0 ? static_cast<double>(row.samples) / static_cast<double>(whole) : 0;
+        }
+        const auto order = [this](const InsideRow& row) {
+            return std::tuple(-kernels_[row.kernel], row.kernel, -row.samples);
+        };
+        std::ranges::stable_sort(table_.rows, {}, order);
+    }
+
+    const store::RunReader& reader_;
+    const InsideQuery& query_;
+    store::RunRecord run_;
+    PartyFilter filter_;
+    KernelSamples samples_;
+    InsideTable table_;
+    std::vector<bool> selected_;     ///< by kernel
+    std::vector<std::string> short_; ///< names, by kernel
+    std::map<RowKey, std::size_t> places_;
+    std::vector<std::map<std::uint32_t, std::int64_t>> stalls_; ///< by row: samples by reason
+    std::map<std::string, std::int64_t> kernels_;               ///< samples by name
+};
+
+} // namespace
+
+std::string_view wordOf(InsideGroup group)
+{
+    return std::ranges::find(kInsideGroups, group, &std::pair<InsideGroup, std::string_view>::first)->second;
+}
+
+InsideGroup insideGroupOf(std::string_view word)
+{
+    const auto* const known =
+        std::ranges::find(kInsideGroups, word, &std::pair<InsideGroup, std::string_view>::second);
+    if (known == kInsideGroups.end())
+        throw Error{.what = "show inside cannot be grouped by '" + std::string(word) + "'",
+                    .where = "--group",
+                    .remedy = "allowed here: kernel, line, function, instruction, reason"};
+    return known->first;
+}
+
+InsideTable inside(const store::RunReader& reader, const InsideQuery& query)
+{
+    InsideTable table;
+    reader.atOnce([&] { table = InsideReading(reader, query).read(); });
+    return table;
+}
+
+} // namespace tilescope::query

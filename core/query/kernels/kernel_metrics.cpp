@@ -1,0 +1,41 @@
+#include "core/query/kernels/kernel_metrics.h"
+
+#include "core/model/metric.h"
+#include "core/query/kernels/metrics_table.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+void addMetrics(const store::RunReader& reader, const KernelQuery& query, KernelsTable& table,
+                const std::function<bool()>& cancelled)
+{
+    const bool isByName = query.grouping == Grouping::Name;
+    if ((!isByName && query.grouping != Grouping::Family) || query.span || !query.rangeGlob.empty() ||
+        !query.range.empty())
+        return;
+    const MetricsTable sampled = metrics(reader,
+                                         {.run = query.run,
+                                          .parties = query.parties,
+                                          .step = query.step,
+                                          .group = isByName ? MetricsGroup::Kernel : MetricsGroup::Family},
+                                         cancelled);
+    const auto tensor = sampled.find(kTensorActive);
+    if (!tensor)
+        return;
+    std::unordered_map<std::string, const MetricsRow*> rows;
+    for (const MetricsRow& row : sampled.rows)
+        rows.emplace(isByName ? row.kernel : row.family, &row);
+    for (KernelRow& row : table.rows) {
+        const auto found = rows.find(row.key);
+        if (found == rows.end())
+            continue;
+        if (!row.tensorActive)
+            row.tensorActive = found->second->values[*tensor].mean;
+        if (row.tensorActive)
+            table.whyNoTensor.clear();
+    }
+}
+
+} // namespace tilescope::query

@@ -1,0 +1,319 @@
+#include "core/query/path/path_tables.h"
+
+#include "core/analysis/kernels/kernel_families.h"
+#include "core/analysis/time/path_glob.h"
+#include "core/base/mutex.h"
+#include "core/query/path/path_steps.h"
+#include "core/query/runs/process_rank.h"
+#include "core/query/runs/run_tables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <iterator>
+#include <span>
+#include <thread>
+#include <unordered_map>
+
+namespace tilescope::query {
+
+namespace {
+
+using analysis::PathSource;
+
+using Steps = std::span<const analysis::RecordedStep>;
+
+/// Follows the paths of steps with a reader of its own. One thread.
+class PathFollower {
+public:
+    /// \param parties  must outlive this object, as the reader and the query must
+    PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run, const PartyIndex& parties)
+        : reader_(reader), query_(query), parties_(parties), graphs_(reader, run, parties)
+    {
+        for (const ThreadName& thread : reader.threads(run))
+            if (thread.name)
+                threads_.emplace(thread.thread, reader.text(thread.name));
+    }
+
+    /// The paths of the ranks of a step, which share a graph; none if it has more than `most` events.
+    std::optional<std::vector<PathRow>> pathsOf(Steps steps, std::int64_t most)
+    {
+        const std::optional<analysis::RecordedGraph> graph = graphs_.within(timeOf(steps), most);
+        if (!graph)
+            return {};
+        std::vector<OpenPath> paths = begin(steps);
+        for (OpenPath& path : paths)
+            follow(path, *graph, timeOf(steps));
+        return end(paths);
+    }
+
+    /// The same from pieces of the step.
+    std::vector<PathRow> pathsOfPieces(Steps steps, std::int64_t most)
+    {
+        std::vector<OpenPath> paths = begin(steps);
+        graphs_.eachPiece(timeOf(steps), most, PathGraphs::Order::LastToFirst,
+                          [&](const analysis::Interval& piece, const analysis::RecordedGraph& graph) {
+                              for (OpenPath& path : paths)
+                                  follow(path, graph, piece);
+                          });
+        return end(paths);
+    }
+
+private:
+    /// A path that is followed from the end of its step.
+    struct OpenPath {
+        PathRow row = {};
+        ProcessIndex process = {};                              ///< on which it is
+        ThreadId thread = {};                                   ///< none: on a device
+        std::vector<std::vector<PathSegmentRow>> segments = {}; ///< by piece, the last one first
+    };
+
+    const PartyIndex& parties() const { return parties_; }
+
+    static analysis::Interval timeOf(Steps steps)
+    {
+        analysis::Interval time = steps.front().wall;
+        for (const analysis::RecordedStep& step : steps)
+            time = {std::min(time.start, step.wall.start), std::max(time.end, step.wall.end)};
+        return time;
+    }
+
+    std::vector<OpenPath> begin(Steps steps) const
+    {
+        std::vector<OpenPath> paths;
+        for (const analysis::RecordedStep& step : steps) {
+            // Where the device ends the step, its thread may already be in a later one.
+            const bool endsOnDevice = step.host.end < step.wall.end;
+            paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
+                                     .process = step.process,
+                                     .title = parties().titleOf(step.process),
+                                     .rank = rankOf(parties(), step.process),
+                                     .numbers = numbersOf(parties(), step.process),
+                                     .wall = step.wall},
+                             .process = step.process,
+                             .thread = endsOnDevice ? ThreadId{} : step.thread});
+        }
+        return paths;
+    }
+
+    static std::vector<PathRow> end(std::vector<OpenPath>& paths)
+    {
+        std::vector<PathRow> rows;
+        for (OpenPath& path : paths) {
+            for (std::size_t i = path.segments.size(); i-- > 0;)
+                std::ranges::move(path.segments[i], std::back_inserter(path.row.segments));
+            rows.push_back(std::move(path.row));
+        }
+        return rows;
+    }
+
+    /// The part of a path within a piece of the recording.
+    void follow(OpenPath& path, const analysis::RecordedGraph& graph, const analysis::Interval& piece)
+    {
+        const analysis::Interval time{std::max(path.row.wall.start, piece.start),
+                                      std::min(path.row.wall.end, piece.end)};
+        if (time.end <= time.start)
+            return;
+        std::vector<analysis::PathSegment> segments;
+        if (const auto last = graph.lastOf(path.process, path.thread, time.end))
+            segments = criticalPath(graph.graph, *last, time);
+        else
+            segments.push_back({.time = time});
+        const analysis::PathParts parts = partsOf(segments);
+        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+            path.row.parts[static_cast<analysis::PathPart>(i)] += parts[static_cast<analysis::PathPart>(i)];
+        const analysis::PathSegment& first = segments.front();
+        if (const auto activity = first.activity ? first.activity : first.next) {
+            path.process = graph.sourceOf(*activity).process;
+            path.thread = graph.sourceOf(*activity).thread;
+        }
+        if (!query_.step)
+            return;
+        std::vector<PathSegmentRow>& rows = path.segments.emplace_back();
+        for (const analysis::PathSegment& segment : segments)
+            addSegment(rows, path.row.wall.start, graph, segment);
+    }
+
+    void addSegment(std::vector<PathSegmentRow>& rows, Timestamp start, const analysis::RecordedGraph& graph,
+                    const analysis::PathSegment& segment)
+    {
+        PathSegmentRow each{.start = segment.time.start - start,
+                            .duration = segment.time.length(),
+                            .part = segment.part,
+                            .cause = segment.cause};
+        if (const auto activity = segment.activity ? segment.activity : segment.next)
+            describe(each, graph.sourceOf(*activity));
+        PathSegmentRow* const before = rows.empty() ? nullptr : &rows.back();
+        if (before && before->part == each.part && before->name == each.name &&
+            before->module == each.module && before->lane == each.lane &&
+            each.cause == analysis::Cause::Program)
+            before->duration += each.duration;
+        else
+            rows.push_back(std::move(each));
+    }
+
+    void describe(PathSegmentRow& row, const PathSource& source)
+    {
+        if (source.name)
+            row.name = source.kind == PathSource::Kind::Kernel ? shortNameOf(source.name)
+                                                               : std::string(reader_.text(source.name));
+        const bool isWork = source.kind == PathSource::Kind::Kernel ||
+                            source.kind == PathSource::Kind::Copy ||
+                            source.family != analysis::KernelFamily::Other;
+        if (isWork)
+            row.family = wordOf(source.family);
+        if (source.path)
+            row.module = analysis::moduleOf(analysis::fromStepDown(reader_.text(source.path)));
+        row.process = parties().titleOf(source.process);
+        row.rank = rankOf(parties(), source.process);
+        if (analysis::areDataWorkers(source.thread)) {
+            row.lane = "processes of the data loader, not recorded";
+        } else if (source.thread) {
+            const auto name = threads_.find(source.thread);
+            row.lane = "thread " + (name == threads_.end() ? std::to_string(source.thread.value)
+                                                           : std::string(name->second));
+        } else {
+            row.lane = "GPU " + std::to_string(source.device.value) + " stream " +
+                       std::to_string(source.stream.value);
+        }
+    }
+
+    const std::string& shortNameOf(StringId name)
+    {
+        const auto [known, isNew] = shortNames_.try_emplace(name);
+        if (isNew)
+            known->second = analysis::KernelFamilies::standard().describe(reader_.text(name)).shortName;
+        return known->second;
+    }
+
+    const store::RunReader& reader_;
+    const PathQuery& query_;
+    const PartyIndex& parties_;
+    PathGraphs graphs_;
+    std::unordered_map<ThreadId, std::string_view> threads_;
+    std::unordered_map<StringId, std::string> shortNames_;
+};
+
+class PathReading {
+public:
+    PathReading(const store::RunReader& reader, const PathQuery& query,
+                const std::function<bool()>& cancelled)
+        : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
+          filter_(reader, run_.run, query.parties)
+    {
+    }
+
+    PathTable read()
+    {
+        PathTable table{.run = run_};
+        if (const auto span = reader_.span(run_.run))
+            table.origin = span->first;
+        const store::EventCounts counts = reader_.counts(run_.run);
+        table.onGpu = counts.deviceEvents > 0;
+        table.hasOps = counts.ops > 0;
+        table.hasCalls = counts.apiCalls > 0;
+        table.choice = stepChoice(reader_, run_.run, query_.parties);
+        std::vector<analysis::RecordedStep> steps =
+            pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
+        table.rowsOfRun = std::ssize(steps);
+        std::erase_if(steps, [this](const analysis::RecordedStep& step) { return !isSelected(step); });
+        std::vector<Group> groups = groupsOf(steps);
+        const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
+        if (threadsFor(groups, events) > 1)
+            readTogether(groups, threadsFor(groups, events));
+        PathFollower follower(reader_, query_, run_.run, filter_.parties());
+        for (Group& group : groups) {
+            if (cancelled_())
+                return {.run = run_};
+            if (!group.rows)
+                group.rows = follower.pathsOfPieces(group.steps, query_.mostEvents);
+            std::ranges::move(*group.rows, std::back_inserter(table.rows));
+        }
+        for (PathRow& row : table.rows)
+            if (row.step)
+                row.leftOut = table.choice.whyNot(row.numbers.process, *row.step);
+        return table;
+    }
+
+private:
+    /// The steps of all ranks with one number, and their paths once they are known.
+    struct Group {
+        Steps steps = {};
+        std::optional<std::vector<PathRow>> rows = {};
+    };
+
+    bool isSelected(const analysis::RecordedStep& step) const
+    {
+        const TracedProcess* const process = filter_.parties().find(step.process);
+        const PartyQuery& asked = query_.parties;
+        return (!query_.step || step.step == *query_.step) &&
+               (!process ||
+                ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
+    }
+
+    static std::vector<Group> groupsOf(Steps steps)
+    {
+        std::vector<Group> groups;
+        for (std::size_t i = 0; i < steps.size();) {
+            const std::size_t first = i;
+            while (i < steps.size() && steps[i].step == steps[first].step)
+                ++i;
+            groups.push_back({.steps = steps.subspan(first, i - first)});
+        }
+        return groups;
+    }
+
+    /// A run that is being written is read by one thread: another reader would see more of it.
+    std::int64_t threadsFor(const std::vector<Group>& groups, std::int64_t events) const
+    {
+        constexpr std::int64_t kFewEvents = 200'000; // take less time than to open the file again
+        if (run_.result.status == RunStatus::Running || events <= kFewEvents)
+            return 1;
+        return std::min(std::ssize(groups), std::int64_t{std::thread::hardware_concurrency()});
+    }
+
+    /// Leaves groups out that have more than a thread's part of the events that may be in memory.
+    void readTogether(std::vector<Group>& groups, std::int64_t threads)
+    {
+        const std::int64_t most = query_.mostEvents / threads;
+        std::atomic<std::size_t> next = 0;
+        Mutex mutex; // of `cancelled_`
+        const auto work = [&] {
+            const store::RunReader reader(reader_.file());
+            reader.atOnce([&] {
+                PathFollower follower(reader, query_, run_.run, filter_.parties());
+                for (std::size_t i = next++; i < groups.size(); i = next++) {
+                    {
+                        const MutexLock lock(mutex);
+                        if (cancelled_())
+                            return;
+                    }
+                    groups[i].rows = follower.pathsOf(groups[i].steps, most);
+                }
+            });
+        };
+        std::vector<std::future<void>> others;
+        for (std::int64_t i = 0; i < threads; ++i)
+            others.push_back(std::async(std::launch::async, work));
+        for (std::future<void>& other : others)
+            other.get();
+    }
+
+    const store::RunReader& reader_;
+    const PathQuery& query_;
+    const std::function<bool()>& cancelled_;
+    store::RunRecord run_;
+    PartyFilter filter_;
+};
+
+} // namespace
+
+PathTable criticalPaths(const store::RunReader& reader, const PathQuery& query,
+                        const std::function<bool()>& cancelled)
+{
+    PathTable table;
+    reader.atOnce([&] { table = PathReading(reader, query, cancelled).read(); });
+    return table;
+}
+
+} // namespace tilescope::query

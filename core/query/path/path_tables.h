@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/analysis/path/critical_path.h"
+#include "core/query/path/path_graphs.h"
+#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_rank.h"
+#include "core/query/steps/typical_steps.h"
+#include "core/store/run_reader.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilescope::query {
+
+struct PathQuery {
+    std::optional<RunId> run = {};             ///< none: the last run of the file
+    PartyQuery parties = {};                   ///< only paths of this process; no device
+    std::optional<std::int32_t> step = {};     ///< only this step
+    std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
+};
+
+/// A stretch of a critical path, in words.
+struct PathSegmentRow {
+    Nanoseconds start{0}; ///< from the start of the step
+    Nanoseconds duration{0};
+    analysis::PathPart part = analysis::PathPart::Unexplained;
+    std::optional<analysis::Cause> cause =
+        {};                                ///< why it is on the path; none: its start has no recorded cause
+    std::string name = {};                 ///< op, call, kernel; where the path waits, what starts at its end
+    std::string family = {};               ///< of kernels, copies and, on a CPU, ops
+    std::string module = {};               ///< empty: none is known
+    std::string lane = {};                 ///< "thread main", "GPU 0 stream 7"
+    std::string process = {};              ///< "rank 1"; empty in a run of one process
+    std::optional<std::int32_t> rank = {}; ///< a collective leads to other ranks
+};
+
+/// The critical path of a step of one process.
+struct PathRow {
+    std::optional<std::int32_t> step = {}; ///< none: the whole recording, which has no steps
+    ProcessIndex process = {};
+    std::string title = {}; ///< "rank 1"; empty in a run of one process
+    std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
+    analysis::Interval wall = {};
+    analysis::PathParts parts = {};
+    std::vector<PathSegmentRow> segments =
+        {}; ///< equal consecutive segments count once; only if a step is requested
+};
+
+struct PathTable {
+    store::RunRecord run = {};
+    Timestamp origin{};             ///< start of the run's first event
+    std::vector<PathRow> rows = {}; ///< by step, then rank
+    std::int64_t rowsOfRun = 0;     ///< before selection
+    StepChoice choice = {};         ///< of the steps that means are of
+    bool onGpu = false;
+    bool hasOps = false;
+    bool hasCalls = false;
+};
+
+/// The critical path of each step. Holds the events of one step in memory at a time. A step with more than
+/// `mostEvents` is read in pieces from its end; the path continues from piece to piece on its current thread
+/// or device. Work at the borders of pieces may be unexplained.
+/// \param cancelled  ends the reading early; the table is then without rows
+/// \throws Error  no such run, rank or process; a device is asked for
+PathTable criticalPaths(
+    const store::RunReader& reader, const PathQuery& query,
+    const std::function<bool()>& cancelled = [] { return false; });
+
+} // namespace tilescope::query

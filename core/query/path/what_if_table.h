@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/analysis/stats/statistics.h"
+#include "core/query/path/path_graphs.h"
+#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_rank.h"
+#include "core/query/steps/typical_steps.h"
+#include "core/store/run_reader.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::query {
+
+/// Work that takes another time.
+struct WorkScale {
+    std::string key =
+        {};            ///< a family, a glob of paths if it has a slash or `**`, or a name of kernels or ops
+    double factor = 1; ///< of its time
+};
+
+/// `softmax=0.5`
+/// \throws Error (Usage)  it is not KEY=FACTOR with a factor of at least 0
+WorkScale workScaleOf(std::string_view text);
+
+struct WhatIfQuery {
+    std::optional<RunId> run = {}; ///< none: the last run of the file
+    PartyQuery parties = {};
+    std::vector<WorkScale> scales = {};
+    std::vector<std::string> removed = {}; ///< work that the program leaves out, by keys as of WorkScale
+    bool freeLaunches = false;
+    bool freeCommunication = false;
+    std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
+};
+
+/// A step as recorded and as predicted.
+struct WhatIfStep {
+    std::optional<std::int32_t> step = {}; ///< none: the whole recording
+    Nanoseconds wall{0};
+    Nanoseconds predicted{0};
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
+};
+
+/// The prediction for one process.
+struct WhatIfRow {
+    std::string title = {}; ///< "rank 1"; empty in a run of one process
+    std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
+    std::vector<WhatIfStep> steps = {};
+    analysis::Statistics recordedMs = {};
+    analysis::Statistics predictedMs = {};
+    analysis::Statistics ratio = {};    ///< predicted / recorded, by step: its spread is the uncertainty
+    std::optional<double> timedMs = {}; ///< median of the timed steps, which were not traced
+    /// timedMs x median ratio; with free launches the median prediction, or timedMs if that is less.
+    std::optional<double> predictedTimedMs = {};
+};
+
+struct WhatIfTable {
+    store::RunRecord run = {};
+    std::string change = {};          ///< in words
+    StepChoice choice = {};           ///< of the steps that the statistics are of
+    Nanoseconds changed{0};           ///< recorded time of the work that `scales` and `removed` select
+    Nanoseconds removedHost{0};       ///< recorded time in which the host launched what is removed
+    std::vector<WhatIfRow> rows = {}; ///< by rank
+};
+
+/// Simulates all steps of the run with changed times (analysis::changedTimes). If the run has more than `mostEvents`,
+/// simulates as many steps at a time as fit; a longer step is simulated in pieces, each from its recorded start.
+/// \param cancelled  ends the reading early; the table is then without rows
+/// \throws Error  no such run, rank or process; a key selects nothing; the run has no launches or communication that could
+///                be free
+WhatIfTable whatIf(
+    const store::RunReader& reader, const WhatIfQuery& query,
+    const std::function<bool()>& cancelled = [] { return false; });
+
+} // namespace tilescope::query

@@ -1,0 +1,212 @@
+#include "core/query/steps/step_tables.h"
+
+#include "core/analysis/time/process_steps.h"
+#include "core/model/environment_facts.h"
+#include "core/model/unjudged_steps.h"
+#include "core/query/runs/process_rank.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/step_paths.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace tilescope::query {
+
+namespace {
+
+/// From the totals that the file stores for the steps.
+StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const PartyIndex& parties)
+{
+    return {.run = run,
+            .step = step.step,
+            .process = parties.titleOf(step.process),
+            .rank = rankOf(parties, step.process),
+            .numbers = numbersOf(parties, step.process),
+            .inRun = step.process,
+            .onGpu = onGpu,
+            .partition = {.wall = {step.start, step.end},
+                          .gpuBusy = step.gpuBusy,
+                          .launching = step.launching,
+                          .synchronizing = step.synchronizing,
+                          .tracing = step.tracing,
+                          .unexplained = step.unexplained}};
+}
+
+void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query,
+              const std::optional<TimeSpan>& span, std::vector<StepRow>& rows)
+{
+    const std::vector<store::StepTotal> totals = reader.stepTotals(run);
+    if (span || (totals.empty() && !reader.totals(run))) {
+        std::ranges::move(stepsFromEvents(reader, run, query, span), std::back_inserter(rows));
+        return;
+    }
+    const PartyFilter filter(reader, run, query);
+    const bool onGpu = reader.counts(run).deviceEvents > 0;
+    const auto isAsked = [&](const TracedProcess* process) {
+        return !process ||
+               ((!query.rank || process->rank == query.rank) && (!query.pid || process->pid == *query.pid));
+    };
+    for (const store::StepTotal& step : totals)
+        if (isAsked(filter.parties().find(step.process)))
+            rows.push_back(storedRow(step, run, onGpu, filter.parties()));
+}
+
+/// The wall times of the steps around a window, from the totals in the file, and the window of their events.
+/// So the other events of the run need not be read.
+class KnownWalls {
+public:
+    /// \param window  none: all steps are requested, and none is known yet
+    KnownWalls(const store::RunReader& reader, RunId run, const std::optional<store::EventWindow>& window)
+        : events_{.run = run}
+    {
+        if (!window)
+            return;
+        const std::vector<store::StepTotal> totals = reader.stepTotals(run);
+        bool isUnique = true;
+        for (const store::StepTotal& step : totals)
+            isUnique = walls_.try_emplace({step.process, step.step}, analysis::Interval{step.start, step.end})
+                           .second &&
+                       isUnique;
+        if (!isUnique)
+            walls_.clear(); // steps with the same number cannot be distinguished
+        if (!any())
+            return;
+        events_.from = window->from;
+        events_.to = window->to;
+        Nanoseconds longest{0};
+        for (const auto& [step, wall] : walls_)
+            if (wall.start < window->to && wall.end > window->from) {
+                events_.from = std::min(events_.from, wall.start);
+                events_.to = std::max(events_.to, wall.end);
+                longest = std::max(longest, wall.length());
+            }
+        // Work of a step on other streams may outlast its wall time.
+        events_.from -= longest;
+        events_.to += longest;
+    }
+    bool any() const { return !walls_.empty(); }
+    const store::EventWindow& events() const { return events_; }
+    bool has(ProcessIndex process, const Range& step) const
+    {
+        return !any() || walls_.contains({process, step.step});
+    }
+    analysis::Interval of(ProcessIndex process, const Range& step) const
+    {
+        return walls_.at({process, step.step});
+    }
+
+private:
+    std::map<std::pair<ProcessIndex, std::int32_t>, analysis::Interval> walls_;
+    store::EventWindow events_;
+};
+
+} // namespace
+
+analysis::StepVerdict StepRow::verdict() const
+{
+    if (!onGpu)
+        return analysis::StepVerdict::Cpu;
+    return isUnjudged ? analysis::StepVerdict::Unjudged : verdictOf(partition);
+}
+
+std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query,
+                                     const std::optional<TimeSpan>& span)
+{
+    const PartyFilter filter(reader, run, query);
+    const PartyIndex& parties = filter.parties();
+    const store::EventWindow window = windowOf(reader, run, span);
+    const KnownWalls known(reader, run, span ? std::optional(window) : std::nullopt);
+    std::vector<StepRow> rows;
+    StepPaths stepPaths(reader);
+    std::vector<Range> stepRanges;
+    reader.eachRange(known.events(), [&](const Range& range) {
+        if (stepPaths.isStep(range) && filter.has(range.thread) && known.has(parties.of(range.thread), range))
+            stepRanges.push_back(range);
+        return true;
+    });
+    std::ranges::sort(stepRanges, {}, &Range::start);
+    std::map<ProcessIndex, analysis::ProcessSteps> processes;
+    std::map<ProcessIndex, std::vector<analysis::Interval>> walls;
+    for (const Range& range : stepRanges) {
+        const ProcessIndex process = parties.of(range.thread);
+        processes[process].addStep(range.step, {range.start, range.end});
+        if (known.any())
+            walls[process].push_back(known.of(process, range));
+    }
+    for (auto& [process, wall] : walls)
+        processes[process].setWalls(std::move(wall));
+    const bool onGpu = !stepRanges.empty() && reader.counts(run).deviceEvents > 0;
+    if (onGpu) {
+        reader.eachApiCall(known.events(), [&](const ApiCall& call) {
+            processes[parties.of(call.thread)].addCall(call.kind, {call.start, call.end});
+            return true;
+        });
+        reader.eachDeviceEvent(known.events(), [&](const DeviceEvent& event) {
+            processes[parties.of(event.device, event.stream)].addDeviceEvent(event);
+            return true;
+        });
+    }
+    std::map<ProcessIndex, std::vector<analysis::StepPartition>> partitions;
+    for (const auto& [process, steps] : processes)
+        partitions[process] = steps.partitions({window.from, window.to});
+    std::map<ProcessIndex, std::size_t> next;
+    for (const Range& range : stepRanges) {
+        const ProcessIndex process = parties.of(range.thread);
+        StepRow row{.run = run,
+                    .step = range.step,
+                    .process = parties.titleOf(process),
+                    .rank = rankOf(parties, process),
+                    .numbers = numbersOf(parties, process),
+                    .inRun = process,
+                    .onGpu = onGpu,
+                    .partition = partitions[process][next[process]++]};
+        if (!onGpu)
+            row.partition = {.wall = row.partition.wall};
+        if (!span || row.partition.wall.length() > Nanoseconds(0))
+            rows.push_back(row);
+    }
+    return rows;
+}
+
+std::vector<StepRow> recordedSteps(const store::RunReader& reader, RunId run)
+{
+    std::vector<StepRow> rows;
+    addSteps(reader, run, {}, {}, rows);
+    return rows;
+}
+
+std::vector<StepRow> stepsOf(const store::RunReader& reader, RunId run)
+{
+    return steps(reader, {.run = run}).rows;
+}
+
+StepsTable steps(const store::RunReader& reader, const EventQuery& query, const std::optional<TimeSpan>& span)
+{
+    StepsTable table{.span = span};
+    reader.atOnce([&] {
+        const std::vector<RunId> asked = chooseRunIds(reader, query.run);
+        if (asked.empty())
+            return;
+        table.last = reader.run(asked.back());
+        for (const RunId run : query.run ? asked : reader.runsWithRanges()) {
+            const std::size_t first = table.rows.size();
+            addSteps(reader, run, query.parties, span, table.rows);
+            const std::vector<std::int32_t> unjudged =
+                unjudgedSteps(factOf(reader.environment(run), kUnjudgedSteps));
+            StepChoice choice = stepChoice(reader, run, query.parties);
+            for (std::size_t i = first; i < table.rows.size(); ++i) {
+                StepRow& row = table.rows[i];
+                row.isUnjudged = std::ranges::binary_search(unjudged, row.step);
+                row.leftOut = choice.whyNot(row.numbers.process, row.step);
+            }
+            if (asked.size() == 1)
+                table.choice = std::move(choice);
+        }
+        table.hasProcesses =
+            std::ranges::any_of(table.rows, [](const StepRow& row) { return !row.process.empty(); });
+    });
+    return table;
+}
+
+} // namespace tilescope::query
