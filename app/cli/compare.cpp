@@ -151,9 +151,9 @@ int compare(const CompareRequest& request, std::ostream& out)
         allowed = fractionOf(request.gate, "--gate");
     const store::RunReader a(first.recording.file);
     const store::RunReader b(second.recording.file);
-    query::PartyQuery parties{.allSteps = request.allSteps};
+    query::ProcessQuery topology{.allSteps = request.allSteps};
     if (!request.rank.empty())
-        parties.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
+        topology.rank = static_cast<std::int32_t>(wholeNumber(request.rank, "--rank"));
     const auto spans = spansOf(request.from, request.to);
     const bool isLimited = spans[0] || spans[1];
     if (isLimited) {
@@ -163,7 +163,7 @@ int compare(const CompareRequest& request, std::ostream& out)
     }
     query::Comparison compared =
         isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
-                  : query::compare(a, comparedRuns(first), b, comparedRuns(second), runToRun, parties);
+                  : query::compare(a, comparedRuns(first), b, comparedRuns(second), runToRun, topology);
     // The path that the user gave. It may represent a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();

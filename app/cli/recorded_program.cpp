@@ -91,7 +91,7 @@ int RecordedProgram::pass() const
     if (WIFEXITED(status_))
         return WEXITSTATUS(status_);
     const int signal = WTERMSIG(status_);
-    // The program has left its core; this process has none worth keeping.
+    // The program has already dumped core; disable core dumps for this process.
     const rlimit none{};
     setrlimit(RLIMIT_CORE, &none);
     std::signal(signal, SIG_DFL);

@@ -5,7 +5,7 @@
 #include "app/cli/show_request.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/report/escape.h"
@@ -38,21 +38,21 @@ void addProcess(exchange::Table& table, const store::RunReader& reader, const Sh
     if (std::ranges::find(kSums, request.section) == std::end(kSums))
         return;
     const RunId run = query::chooseRun(reader, request.query.run).run;
-    const PartyIndex parties(reader.parties(run), {});
-    const query::PartyQuery& asked = request.query.parties;
+    const TopologyIndex topology(reader.topology(run), {});
+    const query::ProcessQuery& asked = request.query.topology;
     ProcessIndex process;
     if (asked.rank || asked.pid)
-        for (const TracedProcess& each : parties.parties().processes)
+        for (const TracedProcess& each : topology.topology().processes)
             if ((!asked.rank || each.rank == asked.rank) && (!asked.pid || each.pid == *asked.pid))
                 process = each.id;
-    const query::ProcessNumbers numbers = query::numbersOf(parties, process);
+    const query::ProcessNumbers numbers = query::numbersOf(topology, process);
     const auto add = [&table](std::string key, const auto& value) {
         const exchange::Cell cell = value ? exchange::Cell(std::int64_t{*value}) : exchange::Cell();
         table.columns.push_back({.key = std::move(key),
                                  .cell = [cell](std::size_t) { return cell; },
                                  .audience = exchange::Audience::Programs});
     };
-    add("rank", numbers.process ? query::rankOf(parties, process) : std::nullopt);
+    add("rank", numbers.process ? query::rankOf(topology, process) : std::nullopt);
     add("process", numbers.process);
     add("pid", numbers.pid);
 }

@@ -174,7 +174,7 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
                      "only this GPU; memory: default the one with the highest peak. For " +
                          takersOf(Takes::Device));
     arguments.flag(
-        "--all-steps", request.query.parties.allSteps,
+        "--all-steps", request.query.topology.allSteps,
         "means of a recording are of all steps, also of those that start up or compile, which are left "
         "out otherwise; show steps says which. For " +
             takersOf(Takes::AllSteps));
@@ -250,13 +250,13 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
         request.query.run = runNumber(run, "--run");
     request.tree.weight = query::callWeightOf(weight);
     request.tree.span = spanOf(from, to);
-    query::PartyQuery& parties = request.query.parties;
+    query::ProcessQuery& topology = request.query.topology;
     if (!rank.empty())
-        parties.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostNumber));
+        topology.rank = static_cast<std::int32_t>(wholeNumber(rank, "--rank", 0, kMostNumber));
     if (!process.empty())
-        parties.pid = wholeNumber(process, "--process");
+        topology.pid = wholeNumber(process, "--process");
     if (!device.empty())
-        parties.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
+        topology.device = static_cast<std::int32_t>(wholeNumber(device, "--device", 0, kMostNumber));
     if (!step.empty())
         request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
     readChange(request, scales, free);
@@ -276,14 +276,14 @@ const ShowSection& checkedSection(ShowRequest& request)
 {
     const ShowSection& section = showSectionOf(request.section);
     readGroup(request, section);
-    const query::PartyQuery& parties = request.query.parties;
+    const query::ProcessQuery& topology = request.query.topology;
     const query::CallTreeOptions& tree = request.tree;
     const bool isChanged = !request.scales.empty() || !request.removed.empty() || request.freeLaunches ||
                            request.freeCommunication;
     requireTaken(section, Takes::Range, !request.query.rangeGlob.empty(), "--range");
-    requireTaken(section, Takes::Process, parties.rank || parties.pid, "--rank or --process");
-    requireTaken(section, Takes::Device, parties.device.has_value(), "--device");
-    requireTaken(section, Takes::AllSteps, parties.allSteps, "--all-steps");
+    requireTaken(section, Takes::Process, topology.rank || topology.pid, "--rank or --process");
+    requireTaken(section, Takes::Device, topology.device.has_value(), "--device");
+    requireTaken(section, Takes::AllSteps, topology.allSteps, "--all-steps");
     if (request.step && section.name == "inside")
         throw Error{.what = "the samples of a run are sums over the recording, not of single steps",
                     .where = "--step",

@@ -55,7 +55,7 @@ Table runsTable(const store::RunReader& reader, const ShowRequest& request)
 Table namesTable(const store::RunReader& reader, const ShowRequest& request)
 {
     const RunId run = query::chooseRun(reader, request.query.run).run;
-    auto history = query::memoryHistory(reader, run, {}, query::MemoryParts::All, request.query.parties);
+    auto history = query::memoryHistory(reader, run, {}, query::MemoryParts::All, request.query.topology);
     std::optional<std::int64_t> at;
     if (request.at)
         at = *request.at == "peak" ? history->peakTime : wholeNumber(*request.at, "--at");
@@ -64,7 +64,7 @@ Table namesTable(const store::RunReader& reader, const ShowRequest& request)
 
 query::AdviceTable adviceOf(const store::RunReader& reader, const ShowRequest& request)
 {
-    query::AdviceTable table = query::advice(reader, request.query.run, request.query.parties);
+    query::AdviceTable table = query::advice(reader, request.query.run, request.query.topology);
     for (query::Advice& finding : table.rows)
         finding.command = asNamed(finding.command);
     return table;
@@ -116,7 +116,7 @@ Table treeTable(const store::RunReader& reader, const ShowRequest& request)
 Table insideTable(const store::RunReader& reader, const ShowRequest& request)
 {
     const query::InsideQuery query{.run = request.query.run,
-                                   .parties = request.query.parties,
+                                   .topology = request.query.topology,
                                    .kernel = request.kernel,
                                    .group = request.group            ? query::insideGroupOf(*request.group)
                                             : request.kernel.empty() ? query::InsideGroup::Kernel
@@ -133,7 +133,7 @@ Table insideTable(const store::RunReader& reader, const ShowRequest& request)
 std::shared_ptr<const query::RanksTable> ranksOf(const store::RunReader& reader, const ShowRequest& request)
 {
     return shared(query::ranks(reader, {.run = request.query.run,
-                                        .parties = request.query.parties,
+                                        .topology = request.query.topology,
                                         .step = request.step,
                                         .span = request.tree.span}));
 }
@@ -191,7 +191,7 @@ std::span<const ShowSection> showSections()
              [](const store::RunReader& reader, const ShowRequest& request) {
                  const auto paths = shared(query::criticalPaths(
                      reader,
-                     {.run = request.query.run, .parties = request.query.parties, .step = request.step}));
+                     {.run = request.query.run, .topology = request.query.topology, .step = request.step}));
                  return request.step ? exchange::pathSegmentsOf(paths) : exchange::pathsOf(paths);
              }},
         {.name = "waiting",
@@ -206,7 +206,7 @@ std::span<const ShowSection> showSections()
              [](const store::RunReader& reader, const ShowRequest& request) {
                  return tableOf(shared(query::waiting(reader,
                                                       {.run = request.query.run,
-                                                       .parties = request.query.parties,
+                                                       .topology = request.query.topology,
                                                        .step = request.step,
                                                        .span = request.tree.span},
                                                       request.group ? query::waitingGroupOf(*request.group)
@@ -232,7 +232,7 @@ std::span<const ShowSection> showSections()
              [](const store::RunReader& reader, const ShowRequest& request) {
                  auto metrics = shared(
                      query::metrics(reader, {.run = request.query.run,
-                                             .parties = request.query.parties,
+                                             .topology = request.query.topology,
                                              .step = request.step,
                                              .group = request.group ? query::metricsGroupOf(*request.group)
                                                                     : query::MetricsGroup::Kernel}));
@@ -250,7 +250,7 @@ std::span<const ShowSection> showSections()
              [](const store::RunReader& reader, const ShowRequest& request) {
                  return tableOf(
                      shared(query::whatIf(reader, {.run = request.query.run,
-                                                   .parties = request.query.parties,
+                                                   .topology = request.query.topology,
                                                    .scales = request.scales,
                                                    .removed = request.removed,
                                                    .freeLaunches = request.freeLaunches,
@@ -269,7 +269,7 @@ std::span<const ShowSection> showSections()
                               .grouping = request.query.grouping == Grouping::None ? Grouping::Name
                                                                                    : request.query.grouping,
                               .step = request.step,
-                              .parties = request.query.parties,
+                              .topology = request.query.topology,
                               .span = request.tree.span,
                               .countSteps = true})));
              }},

@@ -14,7 +14,7 @@ namespace tilescope::cli {
 
 namespace {
 
-constexpr int kPatienceMs =
+constexpr int kTimeoutMs =
     20; // the kernel signals a group in one call, a service manager its processes one by one
 
 /// How often the witness has received each signal; shared with it.
@@ -35,7 +35,7 @@ bool hasReachedGroup(int signal)
             seen[index] = now;
             return true;
         }
-        if (waited == kPatienceMs)
+        if (waited == kTimeoutMs)
             return false;
         const timespec millisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
         nanosleep(&millisecond, nullptr);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{300}; // also sufficient on a busy machine
+constexpr std::chrono::seconds kTimeout{300}; // also sufficient on a busy machine
 
 /// Output and exit status of a program, which is killed if it takes too long.
 struct Ended {
@@ -43,7 +43,7 @@ Ended runToItsEnd(const fs::path& program, const std::vector<std::string>& argum
     session::ChildProcess child(program, arguments, {});
     child.input.reset();
     Ended ended;
-    const auto until = std::chrono::steady_clock::now() + kPatience;
+    const auto until = std::chrono::steady_clock::now() + kTimeout;
     std::string ignored;
     bool open = true;
     while (open && std::chrono::steady_clock::now() < until) {

@@ -68,12 +68,12 @@ void keepBack(QtMsgType type, const QMessageLogContext& context, const QString& 
 /// Whether the X server at an address accepts a connection within a few seconds.
 bool answers(const addrinfo& address)
 {
-    constexpr int kPatienceMs = 5000;
+    constexpr int kTimeoutMs = 5000;
     const int server = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK, address.ai_protocol);
     if (server < 0)
         return false;
     int error = connect(server, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
-    if (pollfd waiting{server, POLLOUT, 0}; error == EINPROGRESS && poll(&waiting, 1, kPatienceMs) == 1) {
+    if (pollfd waiting{server, POLLOUT, 0}; error == EINPROGRESS && poll(&waiting, 1, kTimeoutMs) == 1) {
         socklen_t size = sizeof error;
         getsockopt(server, SOL_SOCKET, SO_ERROR, &error, &size);
     }

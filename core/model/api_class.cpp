@@ -39,8 +39,8 @@ std::string_view functionNameOf(std::string_view callbackName)
 
 ApiClass classifyApi(std::string_view callbackName)
 {
-    constexpr std::array<std::string_view, 4> kChatter = {"cudaGetDevice", "cudaGetLastError",
-                                                          "cudaPeekAtLastError", "cudaStreamIsCapturing"};
+    constexpr std::array<std::string_view, 4> kCountedOnly = {"cudaGetDevice", "cudaGetLastError",
+                                                              "cudaPeekAtLastError", "cudaStreamIsCapturing"};
     constexpr std::array<std::string_view, 7> kAllocations = {
         "Malloc", "MemAlloc", "cudaFree", "cuMemFree", "HostAlloc", "cuMemHostAlloc", "hipFree"};
     constexpr std::array<std::string_view, 6> kCopies = {"cudaMemcpy", "cudaMemset", "cuMemcpy",
@@ -48,8 +48,8 @@ ApiClass classifyApi(std::string_view callbackName)
     constexpr std::array<std::string_view, 6> kMappings = {
         "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cudaHostRegister", "cudaHostUnregister"};
     const std::string_view name = functionNameOf(callbackName);
-    if (isOneOf(name, kChatter))
-        return ApiClass::Chatter;
+    if (isOneOf(name, kCountedOnly))
+        return ApiClass::CountedOnly;
     if (name == "cudaGraphLaunch" || name == "cuGraphLaunch" || name == "hipGraphLaunch")
         return ApiClass::Launch;
     // Building a graph runs nothing.

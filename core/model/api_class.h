@@ -15,7 +15,7 @@ enum class ApiClass : std::uint8_t {
     Memory,      ///< allocates, frees or maps memory
     Synchronize, ///< makes the host, or a stream, wait
     Event,       ///< records an event
-    Chatter,     ///< asked before every launch: counted, not stored
+    CountedOnly, ///< asked before every launch: counted, not stored
 };
 
 /// The class of a function by the name CUPTI gives its callback: `cudaLaunchKernel_v7000`, `cuMemcpyHtoD_v2`.

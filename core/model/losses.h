@@ -118,7 +118,7 @@ inline constexpr LossInfo kLosses[] = {
     {RecordLoss::LaunchWithoutActivity, "launch_without_activity", LossSeverity::Warning,
      "launches whose kernels are not in the recording"},
     {RecordLoss::MemoryUnmatched, "memory_unmatched", LossSeverity::Info,
-     "allocations that the rehearsed step did not make; they count as temporary"},
+     "allocations that the reference step did not make; they count as temporary"},
     {RecordLoss::MetricSamplesDropped, "metric_samples_dropped", LossSeverity::Info,
      "samples of metrics that cannot be true: above 100 %, or shorter than the interval"},
     {RecordLoss::MetricSamplesLost, "metric_samples_lost", LossSeverity::Warning,

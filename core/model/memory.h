@@ -34,7 +34,7 @@ struct SavedTensor {
     std::int64_t bytes = 0;        ///< of the tensor
     std::uint64_t address = 0;     ///< of its storage in the step that was looked at
     std::int64_t storageBytes = 0; ///< of its storage, which may be larger
-    /// Index in the ledger of the first tensor with the same storage, which counts the storage. None: this
+    /// Index in the list of the first tensor with the same storage, which counts the storage. None: this
     /// tensor counts it.
     std::optional<std::int64_t> sharedWith = {};
     MemoryCategory category = MemoryCategory::Activations; ///< of the storage
@@ -119,7 +119,7 @@ struct CapturedStep {
 
 /// Facts about a run's memory that its allocation events do not contain.
 struct MemoryFacts {
-    std::vector<AllocEvent> rehearsed = {};   ///< of one step before those that are traced
+    std::vector<AllocEvent> reference = {};   ///< of one step before those that are traced
     std::vector<HeldStorage> held = {};       ///< at instants of that step
     std::vector<SavedTensor> saved = {};      ///< in that step
     std::vector<MemoryBlock> blocks = {};     ///< when the trace began, by address
@@ -130,7 +130,7 @@ struct MemoryFacts {
 
     bool empty() const
     {
-        return rehearsed.empty() && held.empty() && saved.empty() && blocks.empty() && segments.empty() &&
+        return reference.empty() && held.empty() && saved.empty() && blocks.empty() && segments.empty() &&
                readings.empty() && places.empty() && captured.events.empty();
     }
 };

@@ -27,7 +27,7 @@ public:
     /// What a workload that times nothing found out; become facts of the run (environment).
     virtual void factsFound(std::vector<EnvironmentEntry> facts) = 0;
     /// Memory facts that allocation events do not contain, if the spec records memory. Before the trace:
-    /// results of the rehearsed step and what is allocated; after it: what is allocated then.
+    /// results of the reference step and what is allocated; after it: what is allocated then.
     virtual void memoryLearnt(MemoryFacts&& facts) = 0;
 };
 

@@ -71,7 +71,7 @@ struct TracedStream {
 
 /// Who took part in a run of several processes, or in a run that another program recorded. Its threads are
 /// in the run's list of ThreadName.
-struct RunParties {
+struct RunTopology {
     std::vector<ClockDomain> clocks;
     std::vector<TracedProcess> processes;
     std::vector<TracedDevice> devices;

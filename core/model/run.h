@@ -11,7 +11,7 @@
 
 namespace tilescope {
 
-/// The state of a run. Oom and Skipped are results, not failures; Interrupted: its writer died.
+/// The state of a run. Oom and Skipped are results, not failures; Interrupted: the writing process ended first.
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };
 
 enum class SampleKind { Warmup, Measure, Trace };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/model/point_observer.h"
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 #include "core/model/replay.h"
 #include "core/model/spec.h"
 
@@ -30,9 +30,9 @@ public:
     virtual ReplayResult replay(const ReplayRequest& request) = 0;
     /// Runs one resolved spec. Failures of a point are results. `stop` requests to end after the current step; the
     /// result is then `cancelled`.
-    /// \param seat  of this process among the ranks of the point; none: it runs alone
+    /// \param rankInfo  of this process among the ranks of the point; none: it runs alone
     virtual RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                               const std::optional<RankSeat>& seat) = 0;
+                               const std::optional<RankInfo>& rankInfo) = 0;
 };
 
 } // namespace tilescope

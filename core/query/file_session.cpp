@@ -47,7 +47,7 @@ RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shar
         summary.tracedStep = meanTracedStep(reader, summary.run, summary.result.status);
     // Other runs of one process are many, and each would cost a query.
     if (const std::string_view gpus = summary.params["gpus"]; isRecording || (!gpus.empty() && gpus != "1"))
-        summary.processes = processChoices(reader.parties(summary.run));
+        summary.processes = processChoices(reader.topology(summary.run));
     return summary;
 }
 

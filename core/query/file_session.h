@@ -2,7 +2,7 @@
 
 #include "core/model/run.h"
 #include "core/query/memory/memory_tables.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_params.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/timeline/item_details.h"
@@ -35,7 +35,7 @@ struct RunSummary {
     std::optional<analysis::Statistics> step = {}; ///< wall time of the timed steps, ms
     /// Of recordings and imports, which have no timed steps: the mean traced step of all processes, ms.
     std::optional<double> tracedStep = {};
-    std::vector<PartyChoice> processes = {}; ///< by rank; empty: there is one process
+    std::vector<ProcessChoice> processes = {}; ///< by rank; empty: there is one process
     std::vector<PhaseTimes> phases = {};
     RunResult result = {};
     std::int64_t startedUnixNs = 0;

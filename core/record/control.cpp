@@ -86,7 +86,7 @@ void ControlSocket::serve(const std::function<std::string(std::string_view verb)
                 return;
             if (!isOwnPeer(peer.get()))
                 continue;
-            const std::string line = lineFrom(peer.get(), kPatience);
+            const std::string line = lineFrom(peer.get(), kTimeout);
             if (!line.starts_with(kVersion)) {
                 sendLine(peer.get(), "it was recorded by another version of Tilescope");
                 continue;

@@ -17,7 +17,7 @@ namespace tilescope::record::control {
 inline constexpr std::string_view kVersion = "tilescope record 1 ";
 inline constexpr std::string_view kObeyed = "ok";
 inline constexpr std::string_view kSuffix = ".socket";
-inline constexpr int kPatience = 100;      // ms that a peer may take for its line
+inline constexpr int kTimeout = 100;       // ms that a peer may take for its line
 inline constexpr int kLongAnswer = 20'000; // ms: starting and stopping take less
 
 inline std::optional<sockaddr_un> addressOf(const std::filesystem::path& path)
@@ -40,13 +40,13 @@ inline bool isOwnPeer(int descriptor)
 }
 
 /// A line without its end; what came in time.
-inline std::string lineFrom(int descriptor, int patience)
+inline std::string lineFrom(int descriptor, int timeoutMs)
 {
     std::string line;
     while (line.size() < 256 && !line.ends_with('\n')) {
         pollfd wait{.fd = descriptor, .events = POLLIN, .revents = 0};
         std::array<char, 256> part{};
-        if (poll(&wait, 1, patience) <= 0)
+        if (poll(&wait, 1, timeoutMs) <= 0)
             break;
         const ssize_t got = recv(descriptor, part.data(), part.size(), 0);
         if (got <= 0)

@@ -66,9 +66,9 @@ template <class Row> void putRows(std::string& out, const std::vector<Row>& rows
 }
 
 /// Takes values from the front of a payload; `good` falls when they do not fit.
-class Taker {
+class ByteReader {
 public:
-    explicit Taker(std::string_view data) : data_(data) {}
+    explicit ByteReader(std::string_view data) : data_(data) {}
 
     template <class Row> Row take()
     {
@@ -121,7 +121,7 @@ std::string encoded(const ProcessFacts& facts)
     return payload;
 }
 
-bool decode(Taker& from, WorkingBlock& block)
+bool decode(ByteReader& from, WorkingBlock& block)
 {
     const auto strings = from.take<std::uint32_t>();
     for (std::uint32_t i = 0; from.good && i < strings; ++i)
@@ -154,7 +154,7 @@ bool decode(Taker& from, WorkingBlock& block)
 ProcessFacts decodeFacts(std::string_view payload)
 {
     ProcessFacts facts;
-    Taker from(payload);
+    ByteReader from(payload);
     while (!payload.empty() && from.good) {
         std::string key = from.text();
         std::string value = from.text();
@@ -446,7 +446,7 @@ WorkingFileEnd readWorkingFile(const std::filesystem::path& file,
         if (head.kind == kFactsBlock) {
             takeFacts(decodeFacts(*payload));
         } else if (head.kind == kEventsBlock) {
-            Taker from(*payload);
+            ByteReader from(*payload);
             WorkingBlock block;
             if (!decode(from, block))
                 return {.isCut = true};

@@ -4,8 +4,8 @@
 #include "core/config/schema.h"
 #include "core/exchange/tables/number.h"
 #include "core/model/language_model.h"
-#include "core/model/party_index.h"
 #include "core/model/text.h"
+#include "core/model/topology_index.h"
 #include "core/query/memory/memory_history.h"
 #include "core/query/memory/saved_table.h"
 
@@ -36,9 +36,9 @@ Moments momentsOf(const RunFacts& run)
 {
     const store::RunReader& reader = *run.recording().reader;
     const RunId id = run.record().run;
-    const RunParties parties = reader.parties(id);
+    const RunTopology topology = reader.topology(id);
     const std::vector<ThreadName> threads = reader.threads(id);
-    const PartyIndex index(parties, threads);
+    const TopologyIndex index(topology, threads);
     Moments moments;
     std::optional<std::int32_t> first;
     reader.eachRange({.run = id}, [&](const Range& range) {

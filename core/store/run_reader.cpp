@@ -4,7 +4,7 @@
 #include "core/store/rows/columns.h"
 #include "core/store/rows/counter_rows.h"
 #include "core/store/rows/memory_rows.h"
-#include "core/store/rows/party_rows.h"
+#include "core/store/rows/process_rows.h"
 #include "core/store/rows/stored_rows.h"
 #include "core/store/tracks/call_totals_reader.h"
 #include "core/store/tracks/packed_track.h"
@@ -135,9 +135,9 @@ std::vector<ThreadName> RunReader::threads(RunId run) const
     return impl_->use([&] { return readThreads(*impl_, run); });
 }
 
-RunParties RunReader::parties(RunId run) const
+RunTopology RunReader::topology(RunId run) const
 {
-    return impl_->use([&] { return readParties(*impl_, run); });
+    return impl_->use([&] { return readTopology(*impl_, run); });
 }
 
 std::vector<Collective> RunReader::collectives(RunId run) const

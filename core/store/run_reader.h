@@ -64,7 +64,7 @@ public:
     std::vector<EnvironmentEntry> environment(RunId run) const;
     std::vector<ThreadName> threads(RunId run) const;
     /// Processes, devices, streams and clocks; empty for a run of one process that Tilescope ran itself.
-    RunParties parties(RunId run) const;
+    RunTopology topology(RunId run) const;
     /// In the order of writing.
     std::vector<Collective> collectives(RunId run) const;
     std::vector<Wait> waits(RunId run) const;

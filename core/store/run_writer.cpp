@@ -9,7 +9,7 @@
 #include "core/store/rows/host_sample_rows.h"
 #include "core/store/rows/kernel_sample_rows.h"
 #include "core/store/rows/memory_rows.h"
-#include "core/store/rows/party_rows.h"
+#include "core/store/rows/process_rows.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/track_feed.h"
@@ -128,7 +128,7 @@ public:
         "ceiling",
         {"id", "device", "device_name", "kind", "value", "unit", "n", "spread", "measured", "program"}};
     MemoryRows memory{target.database(), target.chunks(), target.strings()};
-    PartyRows parties{target.database(), target.chunks(), target.strings()};
+    ProcessRows topology{target.database(), target.chunks(), target.strings()};
     CounterRows counterTracks{target.database(), target.chunks(), target.strings()};
     KernelSampleRows kernelSamples{target.database(), target.chunks(), target.strings()};
     HostSampleRows hostSamples{target.database(), target.chunks(), target.strings()};
@@ -249,11 +249,11 @@ void RunWriter::Impl::write(const TraceBatch& batch)
     if (feed_)
         feed_->endBatch();
     for (const Collective& collective : batch.collectives)
-        parties.insert(collective, frame);
+        topology.insert(collective, frame);
     for (const Wait& wait : batch.waits)
-        parties.insert(wait, frame);
+        topology.insert(wait, frame);
     for (const ThreadName& thread : batch.threads)
-        parties.insert(thread, frame);
+        topology.insert(thread, frame);
     for (const Loss& loss : batch.losses)
         writeLoss(target.strings().textOf(loss.kind), loss.severity, loss.count,
                   target.strings().textOf(loss.detail));
@@ -472,9 +472,9 @@ void RunWriter::writeMemory(const MemoryFacts& facts)
     impl_->inRun([&] { impl_->memory.insert(facts, impl_->frame); });
 }
 
-void RunWriter::writeParties(const RunParties& parties)
+void RunWriter::writeTopology(const RunTopology& topology)
 {
-    impl_->inRun([&] { impl_->parties.insert(parties, impl_->frame); });
+    impl_->inRun([&] { impl_->topology.insert(topology, impl_->frame); });
 }
 
 void RunWriter::write(const TraceBatch& batch)

@@ -18,7 +18,7 @@ struct CounterTrack;
 struct HostSamples;
 struct KernelSamples;
 struct MemoryFacts;
-struct RunParties;
+struct RunTopology;
 } // namespace tilescope
 
 namespace tilescope::store {
@@ -37,7 +37,7 @@ struct RunHeader {
     /// Events beyond this number are not stored; they are counted as the loss `event_cap`.
     std::int64_t eventCap = 50'000'000;
     /// Declares that the events of each kind arrive in start order, device events last, all after the run's
-    /// parties and threads. Tracks are then made while events are written.
+    /// topology and threads. Tracks are then made while events are written.
     bool isInOrder = false;
     /// beginRun() refuses to start with less free space than this on the file's disk.
     Bytes freeBytesNeeded{64LL << 20};
@@ -59,7 +59,7 @@ public:
 
     /// Starts a run with status `running` and returns its number. One run is open at a time.
     RunId beginRun(const RunHeader& header);
-    /// Reopens a run whose writer died, so that endRun() can end it.
+    /// Reopens a run whose writing process ended first, so that endRun() can end it.
     /// \throws Error  there is no interrupted run with that number
     void reopenRun(RunId run);
     void writeEnvironment(std::span<const EnvironmentEntry> entries);
@@ -75,7 +75,7 @@ public:
     void writeKernelSamples(const KernelSamples& samples);
     void writeMemory(const MemoryFacts& facts);
     /// Processes, devices, streams and clocks; once a run at most.
-    void writeParties(const RunParties& parties);
+    void writeTopology(const RunTopology& topology);
     /// Belong to the file, not to a run: none need be open.
     void writeCeilings(std::span<const Ceiling> ceilings);
     /// Events, threads and losses. Each call is part of the current transaction.

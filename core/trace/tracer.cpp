@@ -80,12 +80,12 @@ public:
         before_ = HostLogs::instance().counters();
         if (cupti_)
             untracedReason_ = cupti_->start(options_.level, recording);
-        const bool rehearsing = recording == Recording::Rehearsal;
+        const bool isReference = recording == Recording::ReferenceStep;
         const bool capturing = recording == Recording::Capture;
-        if (recording == Recording::Events || rehearsing || capturing)
+        if (recording == Recording::Events || isReference || capturing)
             startAllocations();
         const bool shapes =
-            (rehearsing && (options_.shapes || options_.memory)) || (capturing && options_.shapes);
+            (isReference && (options_.shapes || options_.memory)) || (capturing && options_.shapes);
         if (shapes || (opsRecorded() && recording != Recording::Launches) || (capturing && options_.memory))
             OpRecorder::enable(shapes, !options_.cuda);
         {
@@ -95,7 +95,7 @@ public:
         changed_.notifyAll();
     }
 
-    /// Says which step follows; between steps everything noted so far is made into events, at leisure.
+    /// Says which step follows. Between steps, converts all pending records to events, where this does not affect timing.
     void setStep(std::int32_t step)
     {
         HostLogs::instance().setStep(step);
@@ -114,9 +114,9 @@ public:
         switchOff();
         if (failure_)
             std::rethrow_exception(std::exchange(failure_, nullptr));
-        // The tracer's thread rests now: its part may be played here.
+        // The tracer thread is idle, so it is safe to drain here.
         drain();
-        // Traced steps follow a rehearsal, and counters need CUPTI in place. Timed steps follow other
+        // Traced steps follow a reference step, and counters need CUPTI in place. Timed steps follow other
         // recordings.
         const bool timedFollows = recording_ == Recording::Events || recording_ == Recording::Capture;
         if (cupti_ && options_.detach && timedFollows)
@@ -132,7 +132,7 @@ public:
 
     const std::string& untracedReason() const { return untracedReason_; }
 
-    std::vector<AllocEvent> rehearsedAllocations() const { return assembler_.rehearsedAllocations(); }
+    std::vector<AllocEvent> referenceAllocations() const { return assembler_.referenceAllocations(); }
 
     CapturedStep captured() const { return assembler_.captured(); }
 
@@ -213,7 +213,7 @@ private:
             if (assembler_.pending() >= kBatchEvents)
                 sink_.consume(assembler_.take());
         } catch (...) {
-            // Told by stop(), on the thread that can act on it; the first failure explains the rest.
+            // stop() rethrows the first exception on the session thread.
             if (!failure_)
                 failure_ = std::current_exception();
         }
@@ -281,9 +281,9 @@ private:
         lost(RecordLoss::NestedTooDeep, now.tooDeep - before_.tooDeep);
         lost(RecordLoss::NamesMerged, now.namesMerged - before_.namesMerged);
         lost(RecordLoss::ThreadsRefused, now.threadsRefused - before_.threadsRefused);
-        if (recording_ == Recording::Rehearsal)
-            chatterOfAStep_ = now.chatter - before_.chatter;
-        lost(RecordLoss::ApiCallsNotStored, chatterOfAStep_);
+        if (recording_ == Recording::ReferenceStep)
+            countedOnlyOfAStep_ = now.countedOnly - before_.countedOnly;
+        lost(RecordLoss::ApiCallsNotStored, countedOnlyOfAStep_);
         assembler_.losses().add(std::exchange(cuptiLosses_, {}));
         if (!allocations_)
             return;
@@ -301,7 +301,7 @@ private:
     std::uint32_t session_ = 0;
     Recording recording_ = Recording::Events;
     HostLogs::Counters before_;
-    std::uint64_t chatterOfAStep_ = 0;
+    std::uint64_t countedOnlyOfAStep_ = 0;
     Losses cuptiLosses_;
     std::uint64_t allocationsDropped_ = 0;
     DeviceAllocLog* allocations_ = nullptr; // while it records
@@ -355,9 +355,9 @@ std::optional<Tracer::ClockOffsets> Tracer::clockOffsets() const
     return impl_->clockOffsets();
 }
 
-std::vector<AllocEvent> Tracer::rehearsedAllocations() const
+std::vector<AllocEvent> Tracer::referenceAllocations() const
 {
-    return impl_->rehearsedAllocations();
+    return impl_->referenceAllocations();
 }
 
 CapturedStep Tracer::captured() const

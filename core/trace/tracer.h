@@ -23,8 +23,9 @@ class CuptiApi;
 struct TracerOptions {
     TraceLevel level = TraceLevel::Kernels;
     bool memory = true;
-    bool shapes = false;     ///< a rehearsal takes the shapes of ops; where ops are recorded, memory does too
-    bool cuda = false;       ///< record the device's activities; else ops of the CPU take their place
+    bool shapes =
+        false;         ///< a reference step takes the shapes of ops; where ops are recorded, memory does too
+    bool cuda = false; ///< record the device's activities; else ops of the CPU take their place
     DeviceIndex device = {}; ///< CUDA device; none for the CPU
     /// Records that each thread may be ahead of the tracer's own; more are dropped and counted.
     std::size_t ringCapacity = 1 << 16;
@@ -71,9 +72,9 @@ public:
     /// None on a CPU.
     std::optional<ClockOffsets> clockOffsets() const;
 
-    /// Allocations of the last Recording::Rehearsal, in the order in which they happened. Their ops are among
+    /// Allocations of the last Recording::ReferenceStep, in the order in which they happened. Their ops are among
     /// those that the next Recording::Events hands on.
-    std::vector<AllocEvent> rehearsedAllocations() const;
+    std::vector<AllocEvent> referenceAllocations() const;
 
     /// What the last Recording::Capture saw allocated on the device, and the ops that asked: events and ops
     /// of a CapturedStep. Nothing where memory is not recorded.

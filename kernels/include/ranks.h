@@ -20,9 +20,9 @@ struct SumOfRanks {
     void* to = nullptr;
 };
 
-/// A meeting of ranks: each writes `value` to the others' memory and waits until all have written it to its own.
-/// Values grow from meeting to meeting, by less than 2^31 in all between any two that are compared.
-struct Meeting {
+/// A barrier of ranks: each writes `value` to the others' memory and waits until all have written it to its own.
+/// Values grow from barrier to barrier, by less than 2^31 in all between any two that are compared.
+struct RankBarrier {
     int ranks = 0;
     int rank = 0;
     std::uint32_t value = 0;
@@ -34,6 +34,6 @@ struct Meeting {
 /// \throws std::runtime_error  if the launch fails
 void sumOfRanksCuda(ElementType type, const SumOfRanks& sum, CudaStream stream);
 /// Makes earlier work of the stream visible to the other ranks, and their earlier work visible to later work of the stream.
-void meetCuda(const Meeting& meeting, CudaStream stream);
+void meetCuda(const RankBarrier& barrier, CudaStream stream);
 
 } // namespace tilescope::kernels

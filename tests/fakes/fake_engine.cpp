@@ -145,13 +145,13 @@ public:
     }
 
     RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                       const std::optional<RankSeat>& seat) override
+                       const std::optional<RankInfo>& rankInfo) override
     {
         const std::string& scripted =
             script_[std::min(static_cast<std::size_t>(spec.seed), script_.size() - 1)];
         std::string word = scripted;
         if (scripted == "rank1") // the others wait for it
-            word = seat && seat->rank == 1 ? "segv" : "hang";
+            word = rankInfo && rankInfo->rank == 1 ? "segv" : "hang";
         if (word == "compile")
             return compile(observer, stop);
         if (word == "skipped")
@@ -184,10 +184,10 @@ public:
             result.reason = "the device failed";
             result.flags.push_back(flagText(FlagKind::DeviceLost));
         }
-        if (word == "failed1" && seat) {
+        if (word == "failed1" && rankInfo) {
             result.status = RunStatus::Error;
-            result.reason = seat->rank == 1 ? "it failed" : "rank 1 ended before all_reduce 3";
-            if (seat->rank != 1)
+            result.reason = rankInfo->rank == 1 ? "it failed" : "rank 1 ended before all_reduce 3";
+            if (rankInfo->rank != 1)
                 result.flags.push_back(flagText(FlagKind::RankLost));
         }
         if (word == "flagged")

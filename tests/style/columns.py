@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the columns of the window's tables: what the command line shows as well is defined once, in core/exchange/*_columns.h.
+"""Checks the columns of the window's tables: what the command line shows as well is defined once, in core/exchange/**/*_columns.h.
 
 The window spells out the title of a column, in makeColumn() or in a ColumnOf of its own, only where it is listed below:
 drawings, texts put together from several values, values of plots for the clipboard, and tables that only the window
@@ -100,7 +100,7 @@ def sections(root, shared):
     """Columns that a section spells out although the window shows them."""
     found = []
     seen = {name: set() for name in shared}
-    for path in sorted((root / "core/exchange").glob("*.cpp")):
+    for path in sorted((root / "core/exchange").rglob("*.cpp")):
         for section in SECTION.finditer(path.read_text(encoding="utf-8")):
             name = section[2] or section[1]
             if name not in shared:
@@ -108,7 +108,7 @@ def sections(root, shared):
             keys = [column[1] for column in SPELLED_OUT.finditer(section[0])]
             seen[name].update(keys)
             found += [f'{path.relative_to(root).as_posix()}: the column "{key}" of {name} belongs into '
-                      "core/exchange/*_columns.h" for key in keys if key not in shared[name]]
+                      "core/exchange/**/*_columns.h" for key in keys if key not in shared[name]]
     for name, keys in shared.items():
         found += [f'tests/style/columns.py: {name} has no column "{key}"' for key in sorted(keys - seen[name])]
     return found
@@ -122,7 +122,7 @@ def offences(root, allowed, shared):
         for title, line in titles_of(path.read_text(encoding="utf-8")):
             seen.setdefault(name, set()).add(title)
             if title not in allowed.get(name, ()):
-                found.append(f'{name}:{line}: the column "{title}" belongs into core/exchange/*_columns.h; '
+                found.append(f'{name}:{line}: the column "{title}" belongs into core/exchange/**/*_columns.h; '
                              "if only the window can have it, list it in tests/style/columns.py")
     for name, titles in allowed.items():
         found += [f'tests/style/columns.py: {name} has no column "{title}"' for title in sorted(titles - seen[name])]

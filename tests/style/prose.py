@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the prose of comments, texts, help and notes: one spelling of each word, and \\param, \\tparam, \\return, \\throws,
+"""Checks the prose of comments, texts, help and notes, and names: one spelling of each word, no private word for what the
+field has a term for, and \\param, \\tparam, \\return, \\throws,
 \\pre and \\post at the start of their lines, where a formatter once joined them to sentences. Identifiers, commands and `code`
 keep their spelling; names of tests are prose.
 
@@ -30,6 +31,18 @@ STEMS = {
     "canceled": "cancelled", "modeled": "modelled", "utiliz": "utilis", "quantiz": "quantis", "analyz": "analys",
     "center": "centre", "favor": "favour", "artifact": "artefact",
 }
+# A private word, in prose or as a part of a name, and the terms of the field.
+TERMS = {
+    "seat": "rank", "party": "process, device, stream or topology", "parties": "processes, devices, streams or topology",
+    "rehearsal": "reference step", "rehearse": "run the reference step", "rehearsed": "reference", "patience": "timeout",
+    "latecomer": "missing rank", "latecomers": "missing ranks", "goodbye": "exit", "chatter": "calls that are only counted",
+    "shelf": "cache", "ledger": "list", "letterbox": "queue", "leisure": "idle time", "meeting": "rendezvous or group",
+    "meetings": "groups", "inbox": "queue",
+}
+TERM = re.compile(rf"(?<![A-Za-z])({'|'.join(TERMS)})(?![a-z])|(?<=_)({'|'.join(TERMS)})(?![a-z])|({'|'.join(word.capitalize() for word in TERMS)})(?![a-z])")
+# What others call so: third parties of licences, the ledger of a package.
+OTHERS = re.compile(r"third[ _-]part(?:y|ies)|[A-Za-z]+seats?\b")
+TERM_FOLDERS = ("app/", "core/", "kernels/", "ui/", "tests/unit/", "tests/ui/", "resources/help/")
 WORD = re.compile(rf"(?<![\w-])({'|'.join(STEMS)})(?!ers?\b)\w*", re.IGNORECASE)
 
 
@@ -38,6 +51,13 @@ def spellings(prose):
         word = found.group(0)
         if not word.isupper():  # a command of SQL
             yield word, STEMS[found.group(1).lower()] + word[len(found.group(1)):]
+
+
+def private(line):
+    """The private words of a line, whether in prose or in names, with the terms to use."""
+    for found in TERM.finditer(OTHERS.sub(" ", line)):
+        word = next(filter(None, found.groups()))
+        yield f"'{word}' is a private word; the term is {TERMS[word.lower()]}"
 
 
 def of_comment(line):
@@ -85,6 +105,9 @@ def self_test():
     bad += [line for line in wrong if not list(of_text(line))] + [line for line in right if list(of_text(line))]
     if not list(of_page("The color\n")) or list(of_page("    color\n`color`\n")):
         bad.append("pages")
+    wrong = ["RankSeat seat;", "the party of an event", "int kPatience = 1;", "void sayGoodbye();", "party_filter.h"]
+    right = ["third_party/include", "a third party", "counterparty", "the outpatient"]
+    bad += [line for line in wrong if not list(private(line))] + [line for line in right if list(private(line))]
     for line in bad:
         print(f"judged wrongly: {line}")
     print("prose self-test failed" if bad else "prose self-test passed")
@@ -103,7 +126,8 @@ def main():
     count = 0
     for path in sources + data + pages:
         text = path.read_text(encoding="utf-8")
-        checks = ([of_comment] if path in sources else []) + ([] if path.relative_to(root).as_posix() in MARKUP else [of_text])
+        names = [private] if path.relative_to(root).as_posix().startswith(TERM_FOLDERS) else []
+        checks = names + ([of_comment] if path in sources else []) + ([] if path.relative_to(root).as_posix() in MARKUP else [of_text])
         found = of_page(text) if path in pages else (
             (number, what) for number, line in enumerate(text.splitlines(), 1) for check in checks for what in check(line))
         for number, what in found:

@@ -47,7 +47,7 @@ public:
         batches_.resize(static_cast<std::size_t>(facts_.ranks));
         for (int step = 0; step < facts_.steps; ++step)
             addStep(step);
-        writer.writeParties(parties());
+        writer.writeTopology(topology());
         for (int rank = 0; rank < recorded_; ++rank)
             writer.write(batches_[static_cast<std::size_t>(rank)]);
         RunResult result;
@@ -58,33 +58,33 @@ public:
 private:
     using Times = std::vector<std::int64_t>; // by rank
 
-    RunParties parties() const
+    RunTopology topology() const
     {
-        RunParties parties;
-        parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+        RunTopology topology;
+        topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
         for (int rank = 0; rank < recorded_; ++rank) {
             const DeviceIndex device{static_cast<std::int16_t>(rank)};
-            parties.processes.push_back({.id = ProcessIndex{rank},
-                                         .pid = 100 + rank,
-                                         .host = "node",
-                                         .name = "python",
-                                         .rank = rank,
-                                         .worldSize = facts_.ranks,
-                                         .clock = ClockIndex{0}});
-            parties.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
+            topology.processes.push_back({.id = ProcessIndex{rank},
+                                          .pid = 100 + rank,
+                                          .host = "node",
+                                          .name = "python",
+                                          .rank = rank,
+                                          .worldSize = facts_.ranks,
+                                          .clock = ClockIndex{0}});
+            topology.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
             for (const std::uint32_t native : {7U, 17U})
-                parties.streams.push_back({.device = device,
-                                           .id = streamOf(rank, native),
-                                           .process = ProcessIndex{rank},
-                                           .native = native});
+                topology.streams.push_back({.device = device,
+                                            .id = streamOf(rank, native),
+                                            .process = ProcessIndex{rank},
+                                            .native = native});
         }
         if (facts_.hasLauncher)
-            parties.processes.push_back({.id = ProcessIndex{recorded_},
-                                         .pid = 99,
-                                         .host = "node",
-                                         .name = "torchrun",
-                                         .clock = ClockIndex{0}});
-        return parties;
+            topology.processes.push_back({.id = ProcessIndex{recorded_},
+                                          .pid = 99,
+                                          .host = "node",
+                                          .name = "torchrun",
+                                          .clock = ClockIndex{0}});
+        return topology;
     }
 
     static StreamId streamOf(int rank, std::uint32_t native)

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 90s; // also sufficient on a busy machine
+constexpr auto kTimeout = 90s; // also sufficient on a busy machine
 
 std::string contentOf(const std::filesystem::path& file)
 {
@@ -82,7 +82,7 @@ std::string Program::outputSoFar() const
 
 bool Program::waitFor(const std::string& text)
 {
-    for (const auto until = std::chrono::steady_clock::now() + kPatience;
+    for (const auto until = std::chrono::steady_clock::now() + kTimeout;
          std::chrono::steady_clock::now() < until;) {
         if (outputSoFar().find(text) != std::string::npos)
             return true;
@@ -96,7 +96,7 @@ bool Program::waitFor(const std::string& text)
 bool Program::takes(int signal)
 {
     const std::filesystem::path status = std::filesystem::path("/proc") / std::to_string(pid_) / "status";
-    for (const auto until = std::chrono::steady_clock::now() + kPatience;
+    for (const auto until = std::chrono::steady_clock::now() + kTimeout;
          std::chrono::steady_clock::now() < until && !ended();) {
         std::ifstream lines(status);
         std::string name;

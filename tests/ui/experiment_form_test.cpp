@@ -14,8 +14,7 @@ namespace {
 TEST_F(ExperimentWindow, SaysWhatIsWrongWithASpecAndWhere)
 {
     type(QStringLiteral("workload: lm\nbacth: 3"));
-    ASSERT_TRUE(
-        QTest::qWaitFor([this] { return verdict().find("bacth") != std::string::npos; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return verdict().find("bacth") != std::string::npos; }, kTimeoutMs));
     EXPECT_THAT(verdict(), HasSubstr("spec:2:1"));
     EXPECT_THAT(verdict(), HasSubstr("batch"));
     ASSERT_EQ(editor->extraSelections().size(), 1);
@@ -29,7 +28,7 @@ TEST_F(ExperimentWindow, SaysWhatIsWrongWithASpecAndWhere)
     QTest::keyClick(editor, Qt::Key_A, Qt::ControlModifier);
     QTest::keyClick(editor, Qt::Key_Delete);
     type(QStringLiteral("workload: lm\nbatch: 3"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_EQ(text("plan"), "1 point");
     EXPECT_EQ(verdict(), "");
     EXPECT_TRUE(editor->extraSelections().isEmpty());
@@ -40,7 +39,7 @@ TEST_F(ExperimentWindow, OpensASpecFile)
     const std::filesystem::path spec = folder / "two.yaml";
     std::ofstream(spec) << "workload: attention\nseq_len: 64\nsweep: {batch: [1, 2]}\n";
     window->open({QString::fromStdString(spec.string())});
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_EQ(text("plan"), "2 points");
     EXPECT_EQ(statuses(), QStringList({"waiting", "waiting"}));
     EXPECT_TRUE(window->workspace().files().empty());
@@ -77,7 +76,7 @@ TEST_F(ExperimentWindow, CopiesTheCommandThatRunsASavedSpec)
 TEST_F(ExperimentWindow, FormAndTextFollowEachOther)
 {
     replace(QStringLiteral("# mine\nworkload: attention\nbatch: 8\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     auto* view = page->findChild<SpecFormView*>();
     KeyField* batch = view->field("batch");
     KeyField* seqLen = view->field("seq_len");
@@ -100,7 +99,7 @@ TEST_F(ExperimentWindow, FormAndTextFollowEachOther)
             QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(8, box->height() / 2));
     EXPECT_EQ(yaml(), "# mine\nworkload: attention\nbatch: 16\nsweep:\n  backend: [naive, flash-torch]\n"
                       "  seq_len: [64, 128, 256]\n");
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "6 points"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "6 points"; }, kTimeoutMs));
     EXPECT_EQ(text("product"), "2 × 3 = 6 points");
 
     QTest::keyClick(seqLen->field(), Qt::Key_Backspace);
@@ -110,7 +109,7 @@ TEST_F(ExperimentWindow, FormAndTextFollowEachOther)
 
     // The text leads, too.
     replace(QStringLiteral("workload: attention\nbatch: 4\nsweep: {d_head: [32, 64]}\n"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return batch->values() == QStringList("4"); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return batch->values() == QStringList("4"); }, kTimeoutMs));
     EXPECT_EQ(view->field("d_head")->values(), QStringList({"32", "64"}));
     EXPECT_TRUE(seqLen->values().isEmpty());
 }
@@ -119,11 +118,11 @@ TEST_F(ExperimentWindow, MarksTheFieldThatIsWrong)
 {
     replace(QStringLiteral("workload: attention\nbatch: 8\n"));
     auto* view = page->findChild<SpecFormView*>();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     KeyField* heads = view->field("heads");
     QTest::mouseClick(heads->field(), Qt::LeftButton);
     QTest::keyClicks(heads->field(), QStringLiteral("many"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !heads->problem().isEmpty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !heads->problem().isEmpty(); }, kTimeoutMs));
     EXPECT_THAT(heads->problem().toStdString(), HasSubstr("takes an integer, not 'many'"));
     EXPECT_TRUE(view->field("batch")->problem().isEmpty());
     EXPECT_FALSE(runButton->isEnabled());
@@ -136,34 +135,34 @@ TEST_F(ExperimentWindow, AnotherWorkloadDropsTheKeysThatItLacks)
         QStringLiteral("workload: attention\nbatch: 8\nheads: 2\nsweep: {seq_len: [64, 128]}\n");
     replace(before);
     auto* view = page->findChild<SpecFormView*>();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     for (QAbstractButton* box : view->field("workload")->findChildren<QAbstractButton*>())
         if (box->text() == "lm")
             QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(8, box->height() / 2));
     EXPECT_THAT(yaml(), HasSubstr("workload: lm\nbatch: 8\n"));
     EXPECT_THAT(yaml(), Not(HasSubstr("seq_len")));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_TRUE(button("restore")->isVisible());
     EXPECT_THAT(text("locked"), HasSubstr("seq_len"));
     EXPECT_TRUE(view->isEnabled());
     QTest::mouseClick(button("restore"), Qt::LeftButton);
     EXPECT_EQ(yaml(), before.toStdString());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("restore")->isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("restore")->isVisible(); }, kTimeoutMs));
 }
 
 TEST_F(ExperimentWindow, ABrokenTextLeavesTheFormAsItWas)
 {
     replace(QStringLiteral("workload: attention\nbatch: 8\n"));
     auto* view = page->findChild<SpecFormView*>();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     type(QStringLiteral("sweep: [seq_len"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !view->isEnabled(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !view->isEnabled(); }, kTimeoutMs));
     EXPECT_EQ(view->field("batch")->values(), QStringList("8"));
     EXPECT_THAT(verdict(), HasSubstr("spec:"));
     EXPECT_THAT(text("locked"), HasSubstr("cannot be read"));
     EXPECT_FALSE(runButton->isEnabled());
     QTest::mouseClick(button("restore"), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return view->isEnabled(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return view->isEnabled(); }, kTimeoutMs));
     EXPECT_EQ(yaml(), "workload: attention\nbatch: 8\n");
 }
 
@@ -176,7 +175,7 @@ TEST_F(ExperimentWindow, EveryFieldOfTheFormWritesItsKey)
         replace(isOfCollective ? QStringLiteral("workload: collective\n")
                 : key.lm       ? QStringLiteral("workload: lm\n")
                                : QStringLiteral("workload: attention\n"));
-        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
         KeyField* field = view->field(key.name);
         ASSERT_NE(field, nullptr);
         EXPECT_FALSE(field->isHidden());
@@ -206,7 +205,7 @@ TEST_F(ExperimentWindow, ASwitchWritesWhatDiffersFromTheDefault)
 {
     const QString bare = QStringLiteral("workload: attention\n");
     replace(bare);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     KeyField* causal = page->findChild<SpecFormView*>()->field("causal");
     auto* box = qobject_cast<QAbstractButton*>(causal->field());
     ASSERT_TRUE(box->isVisible());
@@ -225,12 +224,12 @@ TEST_F(ExperimentWindow, ASwitchWritesWhatDiffersFromTheDefault)
 TEST_F(ExperimentWindow, RareFieldsAreFoldedUntilTheyAreWritten)
 {
     replace(QStringLiteral("workload: lm\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     auto* view = page->findChild<SpecFormView*>();
     EXPECT_TRUE(view->field("size")->isVisible());
     EXPECT_FALSE(view->field("seed")->isVisible());
     replace(QStringLiteral("workload: lm\nseed: 7\n"));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return view->field("seed")->isVisible(); }, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return view->field("seed")->isVisible(); }, kTimeoutMs));
     EXPECT_FALSE(view->field("d_model")->isVisible());
     QTest::mouseClick(view->findChild<QPushButton*>(QStringLiteral("Language model")), Qt::LeftButton);
     EXPECT_TRUE(view->field("d_model")->isVisible());
@@ -239,7 +238,7 @@ TEST_F(ExperimentWindow, RareFieldsAreFoldedUntilTheyAreWritten)
 TEST_F(ExperimentWindow, SavesAJobScriptThatCarriesTheSpec)
 {
     replace(QStringLiteral("name: grid\nworkload: attention\nsweep: {batch: [1, 2]}\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     const QString path = QString::fromStdString((folder / "grid.sbatch").string());
     ASSERT_TRUE(page->writeSlurmScript(path, 2));
     QFile file(path);
@@ -270,11 +269,11 @@ TEST_F(ExperimentWindow, ShowsThePrediction)
     const QString spec =
         QStringLiteral("workload: attention\nmemory_limit: 2 GiB\nsweep: {batch: [1, 2, 4]}\n");
     replace(spec);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_THAT(text("forecast"), HasSubstr("memory_limit 2"));
     page->setForecaster(std::make_shared<FakeForecaster>());
     ASSERT_TRUE(QTest::qWaitFor(
-        [this] { return text("forecast").find("on this fake device") != std::string::npos; }, kPatienceMs));
+        [this] { return text("forecast").find("on this fake device") != std::string::npos; }, kTimeoutMs));
     EXPECT_THAT(text("forecast"), HasSubstr("about 3.0 s"));
     EXPECT_THAT(text("expectedOom"), HasSubstr("1 expected OOM"));
     EXPECT_EQ(statuses(), QStringList({"waiting", "waiting", "expected OOM"}));
@@ -284,7 +283,7 @@ TEST_F(ExperimentWindow, PredictsTheMemoryOfEachPointBeforeItRuns)
 {
     replace(QStringLiteral("workload: attention\ndevice: cpu\nmemory_limit: 64 MiB\nbatch: 1\n"
                            "sweep: {seq_len: [256, 4096]}\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_THAT(text("forecast"), HasSubstr("predicted peak"));
     EXPECT_EQ(statuses(), QStringList({"waiting", "expected OOM"}));
     EXPECT_THAT(text("expectedOom"), HasSubstr("1 expected OOM"));
@@ -295,7 +294,7 @@ TEST_F(ExperimentWindow, PredictsTheMemoryOfEachPointBeforeItRuns)
         [this] {
             return statuses() == QStringList({"waiting", "waiting"});
         },
-        kPatienceMs));
+        kTimeoutMs));
 }
 
 TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
@@ -307,7 +306,7 @@ TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
         FAIL() << word;
     };
     choose("presets", "medium");
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     EXPECT_EQ(yaml(), "workload: lm\nmode: train\nsize: medium\n");
     choose("presets", "tiny");
     EXPECT_EQ(yaml(), "workload: lm\nmode: train\nsize: tiny\n");
@@ -320,10 +319,10 @@ TEST_F(ExperimentWindow, StartsFromPresetsAndExamples)
             if (part->text().startsWith("flash-torch") && !part->text().startsWith("flash-torch-long"))
                 part->trigger();
     }
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "56 points"; }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "56 points"; }, kTimeoutMs)) << verdict();
     EXPECT_THAT(yaml(), HasSubstr("name: \"flash: flash-torch\"\n"));
     choose("studies", "demo-attention");
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kTimeoutMs)) << verdict();
 }
 
 TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
@@ -331,7 +330,7 @@ TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
     for (QAction* action : button("studies")->menu()->actions())
         if (action->text() == "demo-attention")
             action->trigger();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "8 points"; }, kTimeoutMs)) << verdict();
     replace(QStringLiteral("workload: attention\nseq_len: 64\ndevice: cpu\n"));
     // The dialog that saving opens: where it starts, and what becomes of a name in the program's own folder.
     const QString examples =
@@ -367,13 +366,12 @@ TEST_F(ExperimentWindow, AnExampleIsNeverOfferedForOverwriting)
 TEST_F(ExperimentWindow, AnEmptyTextHasNoErrors)
 {
     auto* view = page->findChild<SpecFormView*>();
-    ASSERT_TRUE(
-        QTest::qWaitFor([this] { return text("forecast") == "choose a workload first"; }, kPatienceMs))
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("forecast") == "choose a workload first"; }, kTimeoutMs))
         << text("forecast");
     EXPECT_TRUE(view->field("workload")->problem().isEmpty())
         << view->field("workload")->problem().toStdString();
     type(QStringLiteral("batch: 2"));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return !view->field("workload")->problem().isEmpty(); }, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !view->field("workload")->problem().isEmpty(); }, kTimeoutMs));
 }
 
 TEST_F(ExperimentWindow, RemembersTheDraft)
@@ -382,7 +380,7 @@ TEST_F(ExperimentWindow, RemembersTheDraft)
     window->close();
     window = std::make_unique<MainWindow>();
     window->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kTimeoutMs));
     EXPECT_EQ(window->currentPageName(), "overview") << "which says how to begin";
     ASSERT_TRUE(window->showPage(QStringLiteral("experiment")));
     waitUntilSettled();
@@ -393,7 +391,7 @@ TEST_F(ExperimentWindow, RemembersTheDraft)
 TEST_F(ExperimentWindow, KeysAloneConfigureAndRun)
 {
     auto* view = page->findChild<SpecFormView*>();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return view->field("workload")->isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return view->field("workload")->isVisible(); }, kTimeoutMs));
     view->field("workload")->field()->setFocus();
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
     EXPECT_EQ(yaml(), "workload: attention\n");
@@ -415,7 +413,7 @@ TEST_F(ExperimentWindow, KeysAloneConfigureAndRun)
     ASSERT_TRUE(tabTo("steps")) << passed;
     QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("3"));
     EXPECT_EQ(yaml(), "workload: attention\ndevice: cpu\nsteps: 3\nsweep:\n  seq_len: [64, 128]\n");
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     runButton->setFocus();
     QTest::keyClick(runButton, Qt::Key_Space);
     ASSERT_TRUE(page->isRunning());
@@ -434,24 +432,24 @@ TEST_F(ExperimentWindow, SavesPictures)
         "sweep:\n  backend: [naive, flash-torch, sdpa]\n  precision: [fp32, bf16]\n  d_head: [16, 32, 64, "
         "128]\n"
         "  seq_len: [256, 1024, 4096, 8192, 16384]\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     picture("ready");
     picture("ready", {1366, 768});
     setenv("FAKE_SCRIPT", "slow", 1);
     QTest::mouseClick(runButton, Qt::LeftButton);
     QTest::mouseClick(button("enqueue"), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return progress() > 30; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return progress() > 30; }, kTimeoutMs));
     page->findChild<SpecFormView*>()->field("seq_len")->field()->setFocus();
     picture("running");
     picture("running", {1366, 768});
     page->stopAll();
     ASSERT_TRUE(waitForEnd());
     type(QStringLiteral("sweep: ["));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !page->findChild<SpecFormView*>()->isEnabled(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page->findChild<SpecFormView*>()->isEnabled(); }, kTimeoutMs));
     picture("broken", {1366, 768});
     replace(QStringLiteral("workload: lm\nbatch: many\nheads: 5\n"));
     ASSERT_TRUE(
-        QTest::qWaitFor([this] { return text("valid").find("not") != std::string::npos; }, kPatienceMs));
+        QTest::qWaitFor([this] { return text("valid").find("not") != std::string::npos; }, kTimeoutMs));
     picture("wrong", {1366, 768});
 }
 

@@ -21,7 +21,7 @@ TEST_F(ExperimentWindow, RunsWhatIsTypedAndListsItsRuns)
     EXPECT_EQ(statuses(), QStringList({"ok", "ok", "ok"})) << text("status");
     EXPECT_EQ(progress(), 1000);
     EXPECT_THAT(text("status"), HasSubstr("3 of 3 points"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kTimeoutMs));
     EXPECT_EQ(rowsInTheRunList(), 3);
     EXPECT_EQ(RecentFiles::read().value(0), output);
     EXPECT_TRUE(runButton->isEnabled());
@@ -33,8 +33,8 @@ TEST_F(ExperimentWindow, ShowsFinishedPointsWhileTheNextOneRuns)
 {
     setenv("FAKE_SCRIPT", "ok,slow", 1);
     runSeeds(QStringLiteral("[0, 1]"), 100'000);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kPatienceMs));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(1).startsWith("running"); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kTimeoutMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(1).startsWith("running"); }, kTimeoutMs));
     EXPECT_TRUE(page->isRunning());
     EXPECT_GE(rowsInTheRunList(), 1);
     EXPECT_GE(progress(), 500);
@@ -44,14 +44,14 @@ TEST_F(ExperimentWindow, ShowsFinishedPointsWhileTheNextOneRuns)
     ASSERT_TRUE(waitForEnd());
     EXPECT_THAT(text("status"), HasSubstr("Cancelled"));
     EXPECT_EQ(statuses(), QStringList({"ok", "cancelled"}));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Cancelled) == 1; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Cancelled) == 1; }, kTimeoutMs));
 }
 
 TEST_F(ExperimentWindow, EndsAnEngineThatHangsAtTheSecondCancel)
 {
     setenv("FAKE_SCRIPT", "hang", 1);
     runSeeds(QStringLiteral("[0]"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kTimeoutMs));
     QTest::mouseClick(cancelButton, Qt::LeftButton);
     EXPECT_TRUE(page->isRunning());
     QTest::mouseClick(cancelButton, Qt::LeftButton);
@@ -76,7 +76,7 @@ TEST_F(ExperimentWindow, SaysThatAPointKilledTheEngineAndGoesOn)
     EXPECT_EQ(statuses(), QStringList({"error", "ok"}));
     EXPECT_THAT(log(), HasSubstr("SIGSEGV"));
     EXPECT_THAT(text("status"), HasSubstr("SIGSEGV"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kTimeoutMs));
     EXPECT_EQ(runsWith(RunStatus::Error), 1) << "what it had stored is kept";
 }
 
@@ -99,8 +99,8 @@ TEST_F(ExperimentWindow, StaysFluidWhileAnEngineFloodsAndPrintsGarbage)
 
     replace(QStringLiteral(
         "workload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\ntimeout: 1\nsweep: {seed: [1, 2]}"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
-    page->queue().setPatience({.pastTimeout = std::chrono::seconds(3)}); // of flood that no step ends
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
+    page->queue().setTimeouts({.pastTimeout = std::chrono::seconds(3)}); // of flood that no step ends
     LongestTurn turn;
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
@@ -113,7 +113,7 @@ TEST_F(ExperimentWindow, WaitsForAnEngineThatLags)
 {
     setenv("FAKE_SCRIPT", "gate", 1);
     runSeeds(QStringLiteral("[0]"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kTimeoutMs));
     type(QStringLiteral("# the window takes what is typed meanwhile"));
     EXPECT_THAT(yaml(), HasSubstr("typed meanwhile"));
     EXPECT_TRUE(page->isRunning());
@@ -125,7 +125,7 @@ TEST_F(ExperimentWindow, WaitsForAnEngineThatLags)
 TEST_F(ExperimentWindow, SaysWhatToDoWhereThereIsNoGpu)
 {
     type(QStringLiteral("workload: attention\nseq_len: 64\ndevice: cuda"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
     EXPECT_THAT(text("status"), HasSubstr("no usable NVIDIA GPU"));
@@ -141,7 +141,7 @@ TEST_F(ExperimentWindow, PlotsTheStepsAndTheMemoryOfThePointThatRuns)
     runSeeds(QStringLiteral("[0]"), 100'000);
     auto* steps = page->findChild<StepsPlot*>();
     auto* memory = page->findChild<HeldMemoryPlot*>();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return steps->dots() > 20 && memory->points() > 20; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return steps->dots() > 20 && memory->points() > 20; }, kTimeoutMs));
     EXPECT_THAT(steps->summary().toStdString(), HasSubstr("ms, n "))
         << "each step is a little longer: no interval";
     EXPECT_THAT(memory->summary().toStdString(), HasSubstr("MiB"));
@@ -180,7 +180,7 @@ TEST_F(ExperimentWindow, FillsTheGridOfPointsWithTimes)
 {
     replace(QStringLiteral(
         "workload: attention\ndevice: cpu\nsteps: 3\nsweep:\n  seed: [0, 1]\n  seq_len: [64, 128]\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     setenv("FAKE_SCRIPT", "ok,exit", 1);
     auto* grid = page->findChild<PointGridView*>();
     ASSERT_TRUE(grid->isVisible());
@@ -214,12 +214,12 @@ TEST_F(ExperimentWindow, AnotherSpecLeavesNothingOfTheLastSweepBehind)
     EXPECT_THAT(text("status"), HasSubstr("Done: 2 of 2 points"));
     const QString same = editor->toPlainText();
     replace(same + QStringLiteral("# a comment\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "2 points"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "2 points"; }, kTimeoutMs));
     EXPECT_TRUE(status->isVisible()) << "the spec still describes the points that ran";
     EXPECT_TRUE(steps->isVisible());
     replace(QStringLiteral(
         "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\nsweep: {seed: [0, 1, 2]}"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "3 points"; }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return text("plan") == "3 points"; }, kTimeoutMs)) << verdict();
     EXPECT_FALSE(status->isVisible());
     EXPECT_FALSE(steps->isVisible());
     EXPECT_EQ(statuses(), QStringList({"waiting", "waiting", "waiting"}));
@@ -229,11 +229,11 @@ TEST_F(ExperimentWindow, CellsAndRowsLeadToTheirRuns)
 {
     replace(QStringLiteral(
         "workload: attention\ndevice: cpu\nsteps: 3\nsweep:\n  seed: [0, 1]\n  seq_len: [64, 128]\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     auto* grid = page->findChild<PointGridView*>();
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 4; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 4; }, kTimeoutMs));
     const auto seedOf = [this]() -> std::string {
         const std::vector<SelectedRun> runs = window->workspace().selectedRuns();
         return runs.size() == 1 ? std::string(runs[0].run->param("seed")) + " " +
@@ -273,13 +273,13 @@ TEST_F(ExperimentWindow, KeepsTheGridReadableOnASmallScreenWhileItRuns)
     replace(QStringLiteral("name: grid\nworkload: attention\ndevice: cpu\nsteps: 3\nsweep:\n"
                            "  backend: [naive, flash-torch, sdpa]\n  precision: [fp32, bf16]\n"
                            "  seq_len: [64, 128, 256, 512, 1024]\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     setenv("FAKE_SCRIPT", "slow", 1);
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(page->isRunning());
     auto* grid = page->findChild<PointGridView*>();
     EXPECT_TRUE(
-        QTest::qWaitFor([&] { return grid->viewport()->height() >= grid->wantedHeight() - 1; }, kPatienceMs))
+        QTest::qWaitFor([&] { return grid->viewport()->height() >= grid->wantedHeight() - 1; }, kTimeoutMs))
         << "all five lengths are seen";
     EXPECT_LE(window->height(), 768);
     for (const char* plot : {"steps", "memory"})
@@ -293,7 +293,7 @@ TEST_F(ExperimentWindow, ShowsReadablePlotsInALowWindowWhileItRuns)
 {
     window->resize(853, 533); // 1280 x 800 at 150 %
     replace(QStringLiteral("name: low\nworkload: attention\ndevice: cpu\nsteps: 3\nseq_len: 64\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     setenv("FAKE_SCRIPT", "slow", 1);
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(page->isRunning());
@@ -301,7 +301,7 @@ TEST_F(ExperimentWindow, ShowsReadablePlotsInALowWindowWhileItRuns)
     // The page has scrolled to them.
     EXPECT_TRUE(QTest::qWaitFor(
         [&] { return steps->isVisible() && steps->visibleRegion().boundingRect().height() >= 140; },
-        kPatienceMs))
+        kTimeoutMs))
         << steps->visibleRegion().boundingRect().height();
     EXPECT_LE(window->height(), 533);
     page->stopAll();
@@ -314,7 +314,7 @@ TEST_F(ExperimentWindow, ShowsTheSweepInTheStatusBarAndCancelsItThere)
     setenv("FAKE_SCRIPT", "ok,slow", 1);
     EXPECT_FALSE(button("jobCancel")->isVisible());
     runSeeds(QStringLiteral("[0, 1]"), 100'000);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(1).startsWith("running"); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(1).startsWith("running"); }, kTimeoutMs));
     window->showPage(QStringLiteral("machine"));
     ASSERT_TRUE(button("jobCancel")->isVisible());
     EXPECT_EQ(button("jobWords")->text(), "running 1/2");
@@ -323,7 +323,7 @@ TEST_F(ExperimentWindow, ShowsTheSweepInTheStatusBarAndCancelsItThere)
     EXPECT_EQ(window->currentPageName(), "experiment");
     QTest::mouseClick(button("jobCancel"), Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("jobCancel")->isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !button("jobCancel")->isVisible(); }, kTimeoutMs));
     EXPECT_EQ(statuses(), QStringList({"ok", "cancelled"}));
 }
 
@@ -331,19 +331,19 @@ TEST_F(ExperimentWindow, PausesAfterThePointAndGoesOn)
 {
     setenv("FAKE_SCRIPT", "gate", 1);
     runSeeds(QStringLiteral("[0, 1]"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kTimeoutMs));
     QTest::mouseClick(button("pause"), Qt::LeftButton);
     EXPECT_FALSE(button("pause")->isEnabled());
     openGate();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !page->isRunning(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !page->isRunning(); }, kTimeoutMs));
     EXPECT_EQ(statuses(), QStringList({"ok", "waiting"}));
     EXPECT_THAT(text("status"), HasSubstr("Paused after 1 of 2 points"));
     EXPECT_EQ(button("pause")->text(), "Resume");
     EXPECT_EQ(button("jobWords")->text(), "held 1/2");
     QTest::mouseClick(button("pause"), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses() == QStringList({"ok", "ok"}); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses() == QStringList({"ok", "ok"}); }, kTimeoutMs));
     ASSERT_TRUE(waitForEnd());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 2; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 2; }, kTimeoutMs));
 }
 
 TEST_F(ExperimentWindow, QueuesAnotherSweepBehindTheOneThatRuns)
@@ -367,7 +367,7 @@ TEST_F(ExperimentWindow, QueuesAnotherSweepBehindTheOneThatRuns)
                         found = candidate;
                 return found != nullptr;
             },
-            kPatienceMs))
+            kTimeoutMs))
             << what;
         QTest::mouseClick(found, Qt::LeftButton);
     };
@@ -379,7 +379,7 @@ TEST_F(ExperimentWindow, QueuesAnotherSweepBehindTheOneThatRuns)
     openGate();
     ASSERT_TRUE(QTest::qWaitFor(
         [this] { return page->queue().state() == SweepQueue::State::Idle && runsWith(RunStatus::Ok) == 3; },
-        kPatienceMs));
+        kTimeoutMs));
     EXPECT_FALSE(list->isVisible());
 }
 
@@ -393,11 +393,11 @@ TEST_F(ExperimentWindow, PassesOverWhatTheFileHolds)
     box->setFocus();
     QTest::keyClick(box, Qt::Key_Space);
     ASSERT_TRUE(
-        QTest::qWaitFor([this] { return runButton->isEnabled() && statuses().size() == 3; }, kPatienceMs));
+        QTest::qWaitFor([this] { return runButton->isEnabled() && statuses().size() == 3; }, kTimeoutMs));
     QTest::mouseClick(runButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(statuses(), QStringList({"in the file", "in the file", "ok"})) << text("status");
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kTimeoutMs));
     auto* list = page->findChild<TableView*>();
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
                       list->visualRect(list->model()->index(1, 1)).center());
@@ -411,7 +411,7 @@ TEST_F(ExperimentWindow, AsksBeforeItClosesOnASweep)
 {
     setenv("FAKE_SCRIPT", "slow", 1);
     runSeeds(QStringLiteral("[0]"), 100'000);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return statuses().value(0) == "running: measure"; }, kTimeoutMs));
     const auto answer = [this](QMessageBox::StandardButton button) {
         QTimer::singleShot(0, window.get(), [button] {
             auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
@@ -424,7 +424,7 @@ TEST_F(ExperimentWindow, AsksBeforeItClosesOnASweep)
     EXPECT_TRUE(window->isVisible());
     EXPECT_TRUE(page->isRunning());
     answer(QMessageBox::Yes);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !window->isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !window->isVisible(); }, kTimeoutMs));
     EXPECT_FALSE(page->isRunning());
 }
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/longest_turn.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "ui/experiment/experiment_page.h"
 #include "ui/experiment/forecast.h"
 #include "ui/experiment/key_field.h"
@@ -61,7 +61,7 @@ protected:
         window = std::make_unique<MainWindow>();
         window->resize(1400, 900);
         window->show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get(), kTimeoutMs));
         ASSERT_TRUE(window->showPage(QStringLiteral("experiment")));
         waitUntilSettled(); // the page is made in several turns of the event loop
         page = qobject_cast<ExperimentPage*>(window->page(QStringLiteral("experiment")));
@@ -110,7 +110,7 @@ protected:
                  "name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: %1\nsweep: {seed: %2}")
                  .arg(steps)
                  .arg(seeds));
-        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
         QTest::mouseClick(runButton, Qt::LeftButton);
         ASSERT_TRUE(page->isRunning());
         EXPECT_FALSE(runButton->isEnabled());
@@ -118,7 +118,7 @@ protected:
 
     bool waitForEnd()
     {
-        return QTest::qWaitFor([this] { return !page->isRunning(); }, kPatienceMs);
+        return QTest::qWaitFor([this] { return !page->isRunning(); }, kTimeoutMs);
     }
 
     std::string text(const char* label) const

@@ -604,8 +604,8 @@ void writeRanksFile(const std::filesystem::path& file)
     const char* spec =
         R"-({"workload":"trace","format":"trace of PyTorch's profiler (.json)","file":"two ranks"})-";
     writer.beginRun({"two ranks", "trace", spec, "hash-ranks", "Tilescope test"});
-    RunParties parties;
-    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    RunTopology topology;
+    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
     RunResult result;
     result.device = "cuda:0";
     std::vector<TraceBatch> batches;
@@ -618,30 +618,31 @@ void writeRanksFile(const std::filesystem::path& file)
             addStacks(batches.back(), strings);
         becomeRank(batches.back(), rank, strings);
         const DeviceIndex device{static_cast<std::int16_t>(rank)};
-        parties.processes.push_back({.id = ProcessIndex{rank},
-                                     .pid = 1084 + rank,
-                                     .host = "node",
-                                     .name = "python",
-                                     .rank = rank,
-                                     .worldSize = 2,
-                                     .clock = ClockIndex{0}});
-        parties.devices.push_back({.id = device,
-                                   .ordinal = rank,
-                                   .name = "NVIDIA H200",
-                                   .memory = Bytes{150'754'820'096},
-                                   .multiprocessors = 132,
-                                   .capability = "9.0"});
+        topology.processes.push_back({.id = ProcessIndex{rank},
+                                      .pid = 1084 + rank,
+                                      .host = "node",
+                                      .name = "python",
+                                      .rank = rank,
+                                      .worldSize = 2,
+                                      .clock = ClockIndex{0}});
+        topology.devices.push_back({.id = device,
+                                    .ordinal = rank,
+                                    .name = "NVIDIA H200",
+                                    .memory = Bytes{150'754'820'096},
+                                    .multiprocessors = 132,
+                                    .capability = "9.0"});
         for (const std::uint32_t stream : streams)
-            parties.streams.push_back({.device = device,
-                                       .id = StreamId{stream + 1'000'000U * static_cast<std::uint32_t>(rank)},
-                                       .process = ProcessIndex{rank},
-                                       .native = stream});
+            topology.streams.push_back(
+                {.device = device,
+                 .id = StreamId{stream + 1'000'000U * static_cast<std::uint32_t>(rank)},
+                 .process = ProcessIndex{rank},
+                 .native = stream});
         for (const AllocEvent& event : batches.back().allocEvents) {
             result.peakAllocated = std::max(result.peakAllocated.value_or(Bytes{0}), Bytes{event.allocated});
             result.peakReserved = std::max(result.peakReserved.value_or(Bytes{0}), Bytes{event.reserved});
         }
     }
-    writer.writeParties(parties);
+    writer.writeTopology(topology);
     for (const TraceBatch& batch : batches)
         writer.write(batch);
     writer.endRun(result);

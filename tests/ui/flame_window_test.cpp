@@ -324,7 +324,7 @@ TEST_F(FlameTest, AKernelLeadsToItsBubbleOnTheRoofline)
     ASSERT_EQ(window_.currentPage(), &page<KernelsPage>("kernels"));
     EXPECT_EQ(window_.workspace().kernel().toStdString(), name);
     RooflinePlot& roofline = page<KernelsPage>("kernels").roofline();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return roofline.hasFocus(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return roofline.hasFocus(); }, kTimeoutMs));
     EXPECT_EQ(roofline.current(), page<KernelsPage>("kernels").table().currentId());
     EXPECT_TRUE(std::ranges::any_of(
         roofline.bubbles(), [&](const RooflineBubble& bubble) { return bubble.id == roofline.current(); }));
@@ -344,7 +344,7 @@ TEST_F(FlameTest, AnOpLeadsToItsShapesOnTheRoofline)
     waitUntilSettled();
     click(QStringLiteral("Roofline"));
     TableView& table = page<KernelsPage>("kernels").table();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return table.currentId().has_value(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return table.currentId().has_value(); }, kTimeoutMs));
     const QString shown = table.currentIndex().siblingAtColumn(0).data().toString();
     EXPECT_TRUE(shown.startsWith(QStringLiteral("aten::linear "))) << shown.toStdString();
     EXPECT_EQ(page<KernelsPage>("kernels").roofline().current(), table.currentId());

@@ -69,18 +69,18 @@ protected:
                             "{seed: %2}")
                  .arg(steps)
                  .arg(seeds));
-        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+        ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
         QTest::mouseClick(runButton, Qt::LeftButton);
         ASSERT_TRUE(queue->isRunning());
         EXPECT_FALSE(page->isRunning()) << "nothing runs here";
     }
     bool waitForEndThere()
     {
-        return QTest::qWaitFor([this] { return !queue->isRunning(); }, kPatienceMs);
+        return QTest::qWaitFor([this] { return !queue->isRunning(); }, kTimeoutMs);
     }
     bool waitForPlace(PlaceState::Kind kind)
     {
-        return QTest::qWaitFor([&] { return queue->place().kind == kind; }, kPatienceMs);
+        return QTest::qWaitFor([&] { return queue->place().kind == kind; }, kTimeoutMs);
     }
     /// The view of the host: the second, after that of this machine.
     QWidget& view() const { return *page->findChildren<QPlainTextEdit*>(QStringLiteral("log")).last(); }
@@ -125,14 +125,14 @@ TEST_F(HostWindow, RunsASweepThereAndBringsItHome)
     picture("host_connecting");
     EXPECT_TRUE(QTest::qWaitFor(
         [this] { return queue->place().kind == PlaceState::Kind::Installing || queue->place().fraction > 0; },
-        kPatienceMs));
+        kTimeoutMs));
     picture("host_installing");
     ASSERT_TRUE(QTest::qWaitFor(
         [this] {
             return logThere().find("2 of 3") != std::string::npos ||
                    logThere().find("Point 1 of 3") != std::string::npos;
         },
-        kPatienceMs))
+        kTimeoutMs))
         << logThere();
     picture("host_running");
     picture("host_running_small", {1067, 667});
@@ -142,7 +142,7 @@ TEST_F(HostWindow, RunsASweepThereAndBringsItHome)
     EXPECT_THAT(statusThere(), HasSubstr("3 of 3 points"));
     EXPECT_THAT(logThere(), HasSubstr("3 runs of gpubox added to out.tscope"));
     EXPECT_EQ(stored(), (std::vector<RunStatus>(3, RunStatus::Ok)));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 3; }, kTimeoutMs));
     EXPECT_EQ(jobsThere(), 0U);
     picture("host_done");
 }
@@ -151,13 +151,13 @@ TEST_F(HostWindow, GoesOnWhenTheConnectionBreaks)
 {
     engineDoes("ok,gate,ok,gate");
     runThere(QStringLiteral("[0, 1, 2, 3]"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return logThere().find("Point 1 of 4") != std::string::npos; },
-                                kPatienceMs));
+    ASSERT_TRUE(
+        QTest::qWaitFor([this] { return logThere().find("Point 1 of 4") != std::string::npos; }, kTimeoutMs));
     sshd->stop();
     ASSERT_TRUE(waitForPlace(PlaceState::Kind::Lost));
     EXPECT_TRUE(QTest::qWaitFor(
         [this] { return statusThere().find("gpubox is out of reach since") != std::string::npos; },
-        kPatienceMs));
+        kTimeoutMs));
     picture("host_offline");
     openGateThere();
     sshd->start();
@@ -171,7 +171,7 @@ TEST_F(HostWindow, PausesAfterThePointAndGoesOnWithTheRest)
     engineDoes("gate,ok");
     runThere(QStringLiteral("[0, 1, 2]"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return statusThere().find("0 of 3 points") != std::string::npos; },
-                                kPatienceMs));
+                                kTimeoutMs));
     button("pause")->click();
     EXPECT_EQ(queue->state(), SweepQueue::State::Pausing);
     QTest::qWait(1500); // the request is under way; the gate is still closed
@@ -182,7 +182,7 @@ TEST_F(HostWindow, PausesAfterThePointAndGoesOnWithTheRest)
     EXPECT_EQ(first, 1U) << logThere();
     EXPECT_EQ(jobsThere(), 0U);
     button("pause")->click();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return queue->state() == SweepQueue::State::Idle; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return queue->state() == SweepQueue::State::Idle; }, kTimeoutMs));
     EXPECT_EQ(stored(), (std::vector<RunStatus>(3, RunStatus::Ok)));
 }
 
@@ -191,7 +191,7 @@ TEST_F(HostWindow, CancelsThere)
     engineDoes("slow");
     runThere(QStringLiteral("[0, 1]"), 100'000);
     ASSERT_TRUE(
-        QTest::qWaitFor([this] { return statusThere().find("measure") != std::string::npos; }, kPatienceMs));
+        QTest::qWaitFor([this] { return statusThere().find("measure") != std::string::npos; }, kTimeoutMs));
     QTest::mouseClick(cancelButton, Qt::LeftButton);
     ASSERT_TRUE(waitForEndThere());
     EXPECT_THAT(statusThere(), HasSubstr("Cancelled"));
@@ -203,16 +203,16 @@ TEST_F(HostWindow, FollowsASweepAgainAfterARestart)
 {
     engineDoes("ok,gate");
     runThere(QStringLiteral("[0, 1]"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return logThere().find("Point 1 of 2") != std::string::npos; },
-                                kPatienceMs));
+    ASSERT_TRUE(
+        QTest::qWaitFor([this] { return logThere().find("Point 1 of 2") != std::string::npos; }, kTimeoutMs));
     openAgain();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return queue->isRunning(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return queue->isRunning(); }, kTimeoutMs));
     EXPECT_EQ(queue->current()->name, "far");
     openGateThere();
     ASSERT_TRUE(waitForEndThere());
     EXPECT_EQ(stored(), (std::vector<RunStatus>(2, RunStatus::Ok)));
     EXPECT_EQ(jobsThere(), 0U);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 2; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 2; }, kTimeoutMs));
     openAgain();
     waitUntilSettled();
     QTest::qWait(100);
@@ -278,7 +278,7 @@ TEST_F(HostWindow, AddsExaminesAndRemovesAHost)
     };
     QTest::qWait(30);
     photograph(added, "host_dialog_checking.png");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !added.isChecking(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !added.isChecking(); }, kTimeoutMs));
     const std::vector<machine::Finding>& found = added.findChild<HostSteps*>()->findings();
     ASSERT_GE(found.size(), hosts::kCheckTopics.size());
     EXPECT_EQ(found[0].topic, "connection");
@@ -306,7 +306,7 @@ TEST_F(HostWindow, OpensAFileOfTheHost)
     fs::rename(output.toStdString(), sshd->remote() / "runs/far.tscope");
     RemoteFileDialog& dialog = window->chooseOnHost();
     dialog.browse(QStringLiteral("gpubox"), {});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isReading(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isReading(); }, kTimeoutMs));
     auto* table = dialog.findChild<TableView*>();
     const auto names = [table] {
         std::vector<std::string> list;
@@ -316,7 +316,7 @@ TEST_F(HostWindow, OpensAFileOfTheHost)
     };
     EXPECT_THAT(names(), ::testing::Contains("runs/"));
     dialog.browse(QStringLiteral("gpubox"), QStringLiteral("runs"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isReading(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isReading(); }, kTimeoutMs));
     EXPECT_THAT(names(), ::testing::ElementsAre("far.tscope"));
     if (const QByteArray where = qgetenv("TILESCOPE_TEST_PICTURES"); !where.isEmpty())
         dialog.grab().save(QString::fromLocal8Bit(where) + QStringLiteral("/open_on_host.png"));
@@ -329,7 +329,7 @@ TEST_F(HostWindow, OpensAFileOfTheHost)
                 return file.snapshot && file.file->path().string().starts_with(copies.string());
             });
         },
-        kPatienceMs));
+        kTimeoutMs));
     EXPECT_TRUE(QTest::qWaitFor(
         [this] {
             const auto strips = window->findChildren<QLabel*>(QStringLiteral("message"));
@@ -337,7 +337,7 @@ TEST_F(HostWindow, OpensAFileOfTheHost)
                 return label->text().startsWith(QLatin1String("Fetched gpubox:"));
             });
         },
-        kPatienceMs));
+        kTimeoutMs));
     picture("host_file");
 }
 

@@ -253,7 +253,7 @@ TEST_F(WindowTest, OpsOfACpuHaveTheSpreadOfTheirInstances)
     }
     EXPECT_TRUE(isSpread);
     const auto* histogram = window_.page(QStringLiteral("kernels"))->findChild<HistogramPlot*>();
-    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kTimeoutMs));
 }
 
 TEST_F(WindowTest, KernelsSayWhichOfSeveralRunsTheyAreOf)
@@ -307,7 +307,7 @@ TEST_F(WindowTest, ARunWithoutTheSelectedKernelShowsItsFirstRowAndSaysSo)
     EXPECT_TRUE(notice->isVisible());
     EXPECT_TRUE(notice->text().contains(QStringLiteral("This run has no kernel “%1”").arg(shown)))
         << notice->text().toStdString();
-    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kPatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([histogram] { return histogram->isVisible(); }, kTimeoutMs));
     EXPECT_EQ(window_.workspace().kernel(), kernel) << "other pages keep it";
     clickRow(table, table.model()->index(1, 0));
     EXPECT_FALSE(notice->isVisible());
@@ -333,7 +333,7 @@ TEST_F(WindowTest, ABubbleOfTheRooflineIsARowOfTheTable)
                     at = QPoint(x, y);
         return at.has_value();
     };
-    ASSERT_TRUE(QTest::qWaitFor(isDrawn, kPatienceMs)) << "the plot draws itself when the window is idle";
+    ASSERT_TRUE(QTest::qWaitFor(isDrawn, kTimeoutMs)) << "the plot draws itself when the window is idle";
     QTest::mouseClick(&roofline, Qt::LeftButton, {}, *at + QPoint(2, 2));
     waitUntilSettled();
     EXPECT_EQ(kernels.table().currentId(), smallest.id);

@@ -43,7 +43,7 @@ TEST_F(KeysTest, OneSheetHasEveryKeyOfTheWindow)
     QTest::keyClick(&window_, Qt::Key_Question);
     auto* sheet = window_.findChild<KeySheet*>();
     ASSERT_NE(sheet, nullptr);
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(sheet, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(sheet, kTimeoutMs));
     std::set<QString> shown;
     for (const QLabel* label : sheet->findChildren<QLabel*>()) {
         EXPECT_TRUE(label->isVisible());
@@ -144,7 +144,7 @@ TEST_F(KeysOfExperiment, CtrlRRunsAndCtrlShiftRQueuesButOnlyWhereTheSpecIsSeen)
     setenv("FAKE_SCRIPT", "slow", 1);
     window->activateWindow();
     type(QStringLiteral("name: fake\nworkload: attention\nseq_len: 64\ndevice: cpu\nsteps: 3\n"));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kPatienceMs)) << verdict();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return runButton->isEnabled(); }, kTimeoutMs)) << verdict();
     QTest::keyClick(editor, Qt::Key_R, Qt::ControlModifier); // while typing
     ASSERT_TRUE(page->isRunning());
     EXPECT_EQ(page->queue().waiting().size(), 0U);

@@ -6,8 +6,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/working_block.h"
 #include "tests/ui/fixture.h"
-#include "tests/ui/patience.h"
 #include "tests/ui/test_application.h"
+#include "tests/ui/timeouts.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/table_view.h"
@@ -96,7 +96,7 @@ protected:
         waitUntilSettled();
     }
 
-    static bool eventually(const std::function<bool()>& what) { return QTest::qWaitFor(what, kPatienceMs); }
+    static bool eventually(const std::function<bool()>& what) { return QTest::qWaitFor(what, kTimeoutMs); }
 
     TimelineView& view()
     {

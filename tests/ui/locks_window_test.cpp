@@ -65,7 +65,7 @@ protected:
         window_.workspace().refresh(window_.workspace().files().front().id);
         ASSERT_TRUE(QTest::qWaitFor(
             [&] { return window_.workspace().files().front().snapshot->runs.size() == before + 1; },
-            kPatienceMs));
+            kTimeoutMs));
         waitUntilSettled();
         held_ = locksOn(file());
         ASSERT_GT(held_, 0);
@@ -98,7 +98,7 @@ protected:
                     const QModelIndex type = files->index(path("lm.tscope")).siblingAtColumn(2);
                     return type.isValid() && !type.data().toString().isEmpty();
                 },
-                kPatienceMs);
+                kTimeoutMs);
             QTest::qWait(50); // its thread looks at the files one after the other
             dialog->reject();
         });

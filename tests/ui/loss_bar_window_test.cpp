@@ -34,7 +34,7 @@ TEST_F(LossBarTest, EveryPageOfARunSaysWhatItLacks)
 {
     EXPECT_FALSE(bar().isVisible()) << "the run of the fixture lacks nothing";
     window_.open({cutTrace()});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return bar().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return bar().isVisible(); }, kTimeoutMs));
     EXPECT_TRUE(words().startsWith(QStringLiteral("Run 1 is incomplete: "))) << words().toStdString();
     for (const char* page :
          {"Overview", "Timeline", "Flame", "Kernels", "Memory", "Ranks", "Charts", "Query", "Machine"}) {
@@ -51,7 +51,7 @@ TEST_F(LossBarTest, LeadsToTheListAndFollowsTheSelection)
 {
     const RunKey whole = window_.workspace().selection().front();
     window_.open({cutTrace()});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return bar().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return bar().isVisible(); }, kTimeoutMs));
     const RunKey cut = window_.workspace().selection().front();
     clickRail(QStringLiteral("Kernels"));
     auto* list = bar().findChild<QPushButton*>(QStringLiteral("listLosses"));
@@ -61,10 +61,10 @@ TEST_F(LossBarTest, LeadsToTheListAndFollowsTheSelection)
     EXPECT_FALSE(list->isVisible()) << "the page has the list";
     window_.workspace().select({whole, cut});
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return words().startsWith(QStringLiteral("B: Run 1 is ")); }, kPatienceMs))
+        QTest::qWaitFor([&] { return words().startsWith(QStringLiteral("B: Run 1 is ")); }, kTimeoutMs))
         << words().toStdString();
     window_.workspace().select({whole});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !bar().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !bar().isVisible(); }, kTimeoutMs));
 }
 
 } // namespace

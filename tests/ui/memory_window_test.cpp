@@ -267,7 +267,7 @@ protected:
             std::filesystem::path(TILESCOPE_SOURCE_DIR) / "tests/data/memory_small2_train.pickle", file);
         window_.open({QString::fromStdString(file.string())});
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
         waitUntilSettled();
         clickRail(QStringLiteral("Memory"));
     }

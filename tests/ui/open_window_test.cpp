@@ -4,7 +4,7 @@
 #include "core/record/working_file.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "ui/kit/message_strip.h"
 #include "ui/kit/table_view.h"
 #include "ui/kit/view_history.h"
@@ -62,7 +62,7 @@ protected:
         writeTrace(folder_ / "a.json", 3);
         writeTrace(folder_ / "b.json", 4);
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
     }
 
     QString path(const char* name) const { return QString::fromStdString((folder_ / name).string()); }
@@ -345,7 +345,7 @@ TEST_F(OpenWindowTest, TheMachinePageShowsWholeWhatAnImportLacks)
                 return row;
         return -1;
     };
-    ASSERT_TRUE(QTest::qWaitFor([&] { return rowOfMissing() >= 0; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return rowOfMissing() >= 0; }, kTimeoutMs));
     const int row = rowOfMissing();
     const QString text = facts->model()->index(row, 1).data().toString();
     EXPECT_TRUE(text.startsWith(lacks)) << text.toStdString();
@@ -409,7 +409,7 @@ TEST_F(StartTest, ShowsTheLastViewOfARecentFile)
 {
     openAndClose("a.json");
     openAndClose("lm.tscope");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return preview().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return preview().isVisible(); }, kTimeoutMs));
     const QImage newest = preview().pixmap().toImage();
     EXPECT_GT(newest.width(), 100);
     recent().setCurrentIndex(recent().model()->index(1, 0));
@@ -442,7 +442,7 @@ TEST_F(StartTest, MissingFilesAreDimAndCanBeRemoved)
     EXPECT_FALSE(removeMissing().isVisible());
     // By keyboard, any file.
     window_.activateWindow();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&window_, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window_, kTimeoutMs));
     recent().setFocus();
     recent().setCurrentIndex(recent().model()->index(0, 0));
     QTest::keyClick(&recent(), Qt::Key_Delete);
@@ -599,7 +599,7 @@ TEST_F(OpenWindowTest, AnImportCanBeCancelled)
 {
     writeTrace(folder_ / "large.json", 200'000);
     window_.open({path("large.json")});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return button(QStringLiteral("Cancel")) != nullptr; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return button(QStringLiteral("Cancel")) != nullptr; }, kTimeoutMs));
     EXPECT_EQ(messages(), QStringList{QStringLiteral("Importing large.json")});
     EXPECT_NE(window_.findChild<QProgressBar*>(), nullptr);
     QTest::mouseClick(button(QStringLiteral("Cancel")), Qt::LeftButton);

@@ -178,7 +178,7 @@ TEST_F(PagesTest, EscOnTheTimelineEndsASearchAfterTheSelection)
     QTest::keyClick(&window_, Qt::Key_Slash);
     QTest::keyClicks(&find, QStringLiteral("softmax"));
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return view.scene().found && !view.scene().found->empty(); }, kPatienceMs));
+        QTest::qWaitFor([&] { return view.scene().found && !view.scene().found->empty(); }, kTimeoutMs));
     QTest::keyClick(&find, Qt::Key_Return);
     waitUntilSettled();
     ASSERT_TRUE(view.scene().selected);
@@ -203,20 +203,20 @@ TEST_F(PagesTest, AWindowThatOpensOnAPageGivesItTheKeys)
         another.open({QString::fromStdString((folder_ / "lm.tscope").string())});
         ASSERT_TRUE(another.showPage(QString::fromLatin1(name)));
         another.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kTimeoutMs));
         another.activateWindow();
-        ASSERT_TRUE(QTest::qWaitForWindowActive(&another, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowActive(&another, kTimeoutMs));
         waitUntilSettled();
         const auto hasKeys = [&] {
             const QWidget* focus = QApplication::focusWidget();
             return focus != nullptr && another.page(QString::fromLatin1(name))->isAncestorOf(focus) &&
                    qobject_cast<const QLineEdit*>(focus) == nullptr;
         };
-        EXPECT_TRUE(QTest::qWaitFor(hasKeys, kPatienceMs)) << name;
+        EXPECT_TRUE(QTest::qWaitFor(hasKeys, kTimeoutMs)) << name;
         another.close();
     }
     window_.activateWindow();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&window_, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window_, kTimeoutMs));
 }
 
 TEST_F(PagesTest, CommandsOfTheMenusWorkWhileTextIsTyped)

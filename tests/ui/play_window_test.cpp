@@ -45,7 +45,7 @@ protected:
         key(Qt::Key_Space);
         ASSERT_TRUE(play().isRunning());
         const double before = play().moment().now;
-        ASSERT_TRUE(QTest::qWaitFor([&] { return play().moment().now > before; }, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitFor([&] { return play().moment().now > before; }, kTimeoutMs));
         play().pause();
     }
 

@@ -159,7 +159,7 @@ TEST_F(PlotsWindow, LeavingTheGridOfPointsClearsTheStatusBar)
                                        "sweep: {seq_len: [64, 128], heads: [1, 2]}\n"));
     auto& grid = *window_.page(QStringLiteral("experiment"))->findChild<PointGridView*>();
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return grid.isVisible() && grid.grid().cells.size() == 4; }, kPatienceMs));
+        QTest::qWaitFor([&] { return grid.isVisible() && grid.grid().cells.size() == 4; }, kTimeoutMs));
     waitUntilSettled();
     bool isDescribed = false;
     for (int y = 4; y < grid.wantedHeight() && !isDescribed; y += 8)
@@ -668,7 +668,7 @@ TEST_F(PlotsWindow, TheCopiedCommandOfAChartGivesTheSameValues)
         QProcess program;
         program.setWorkingDirectory(QString::fromStdString(folder_.path().string()));
         program.start(QStringLiteral(WINDOW_PROGRAM), arguments);
-        ASSERT_TRUE(program.waitForFinished(kPatienceMs));
+        ASSERT_TRUE(program.waitForFinished(kTimeoutMs));
         EXPECT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
         QFile csv(QString::fromStdString((folder_.path() / words.at(4) / "chart.csv").string()));
         ASSERT_TRUE(csv.open(QIODevice::ReadOnly)) << command;

@@ -106,7 +106,7 @@ TEST_F(QueryTest, LabelsOfTheChartLieApartAtAnyWidth)
     const ResultPlot& plot = *query.findChild<ResultPlot*>();
     for (const QSize size : {QSize(1067, 667), QSize(1280, 720), QSize(1600, 1000)}) {
         window_.resize(size);
-        ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kTimeoutMs));
         waitUntilSettled();
         const auto overlap = [&plot] {
             const QFontMetrics metrics(plot.xAxis->tickLabelFont());
@@ -121,7 +121,7 @@ TEST_F(QueryTest, LabelsOfTheChartLieApartAtAnyWidth)
             }
             return false;
         };
-        EXPECT_TRUE(QTest::qWaitFor([&] { return !overlap(); }, kPatienceMs)) << size.width();
+        EXPECT_TRUE(QTest::qWaitFor([&] { return !overlap(); }, kTimeoutMs)) << size.width();
         EXPECT_GT(plot.axisRect()->width(), plot.width() / 3) << "the names leave room for the bars";
     }
 }

@@ -33,7 +33,7 @@ protected:
     {
         window_.open({QString::fromStdString(file.string())});
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
         window_.activateWindow();
         waitUntilSettled();
         clickRail(QStringLiteral("Ranks"));
@@ -300,7 +300,7 @@ TEST_F(RanksPageWindow, ARunOfOneProcessIsExplained)
 TEST_F(RanksPageWindow, WithoutARunSaysWhatWouldBeThere)
 {
     window_.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
     clickRail(QStringLiteral("Ranks"));
     EXPECT_TRUE(labels().contains(QStringLiteral("A run of several ranks shows on this page")));
 }
@@ -311,7 +311,7 @@ TEST_F(RanksPageWindow, AFindingOnTheOverviewLeadsToItsPage)
     clickRail(QStringLiteral("Overview"));
     waitUntilSettled();
     auto& advice = named<TableView>(QStringLiteral("Advice"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kTimeoutMs));
     const std::vector<TableRow>& rows = advice.table().rows;
     const auto exposed = std::ranges::find_if(rows, [](const TableRow& row) {
         return row.cells[0].text == QLatin1String("exposed-communication");

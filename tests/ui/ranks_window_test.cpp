@@ -28,7 +28,7 @@ protected:
         test::writeRanksFile(file);
         window_.open({QString::fromStdString(file.string())});
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
         window_.activateWindow();
         waitUntilSettled();
         ASSERT_EQ(window_.workspace().selection().size(), 1U);
@@ -111,16 +111,16 @@ TEST_F(RanksWindow, ANarrowToolBarHasAListInsteadOfSegments)
     auto& grouping = *page<KernelsPage>("kernels").findChild<SegmentedControl*>();
     const auto& list = *grouping.findChild<QComboBox*>();
     window_.resize(1600, 900);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kTimeoutMs));
     window_.resize(sizes().of(1150), 720);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return grouping.isCompact(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return grouping.isCompact(); }, kTimeoutMs));
     waitUntilSettled();
     EXPECT_TRUE(list.isVisible());
     EXPECT_GE(list.width(), list.minimumSizeHint().width());
     choose(*grouping.findChild<QComboBox*>(), 1);
     EXPECT_EQ(grouping.current(), 1) << "the list does what the segments do";
     window_.resize(1600, 900);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kTimeoutMs));
     EXPECT_EQ(grouping.current(), 1);
 }
 
@@ -176,13 +176,13 @@ TEST_F(RanksWindow, KernelsOfARankAreHalfOfThem)
             sum += row.cells[std::size_t(KernelColumn::Instances)].sort;
         return sum;
     };
-    auto& parties = named<QComboBox>(QStringLiteral("Rank"));
-    EXPECT_TRUE(parties.isVisible());
-    EXPECT_EQ(parties.itemText(0), QStringLiteral("mean of 2 ranks"));
+    auto& topology = named<QComboBox>(QStringLiteral("Rank"));
+    EXPECT_TRUE(topology.isVisible());
+    EXPECT_EQ(topology.itemText(0), QStringLiteral("mean of 2 ranks"));
     EXPECT_TRUE(headersOf(page<KernelsPage>("kernels")).contains(QStringLiteral("all 2 ranks")));
     const double all = instances();
-    choose(parties, 2);
-    EXPECT_EQ(parties.currentText(), QStringLiteral("rank 1"));
+    choose(topology, 2);
+    EXPECT_EQ(topology.currentText(), QStringLiteral("rank 1"));
     EXPECT_TRUE(headersOf(page<KernelsPage>("kernels")).contains(QStringLiteral("rank 1")));
     EXPECT_EQ(2 * instances(), all);
     auto& steps = named<QComboBox>(QStringLiteral("Step"));
@@ -205,11 +205,11 @@ TEST_F(RanksWindow, OneChoiceOfARankHoldsOnEveryPageAndIsNamedInItsHeaders)
     auto& rank = named<QComboBox>(QStringLiteral("Rank"));
     clickRail(QStringLiteral("Overview"));
     const auto& advice = named<TableView>(QStringLiteral("Advice"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kTimeoutMs));
     EXPECT_TRUE(rank.isVisible());
     EXPECT_EQ(namesIn("overview"), QStringList({QStringLiteral("mean of 2 ranks")}));
     choose(rank, 1);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return advice.isVisible(); }, kTimeoutMs));
     waitUntilSettled();
     EXPECT_EQ(namesIn("overview"), QStringList({QStringLiteral("rank 0")}));
     clickRail(QStringLiteral("Flame"));
@@ -227,8 +227,8 @@ TEST_F(RanksWindow, CardsBarsAndAdviceHaveOneStep)
     const auto [file, run] = window_.workspace().selection().front();
     const auto session = window_.workspace().find(file)->file->borrow();
     const auto never = [] { return false; };
-    for (const query::PartyQuery& process :
-         {query::PartyQuery{}, query::PartyQuery{.rank = 0}, query::PartyQuery{.rank = 1}}) {
+    for (const query::ProcessQuery& process :
+         {query::ProcessQuery{}, query::ProcessQuery{.rank = 0}, query::ProcessQuery{.rank = 1}}) {
         const query::RunOverview overview = query::runOverview(session->reader(), run, never, {}, process);
         const query::AdviceTable advice = query::advice(session->reader(), run, process);
         ASSERT_TRUE(overview.step);

@@ -31,8 +31,8 @@
 namespace tilescope::ui {
 namespace {
 
-constexpr int kEnginePatienceMs = 240'000; // for LibTorch to load from a cold disk, and four points
-constexpr double kEngineFluidMs = 1000;    // of the GUI thread's own processor time, unoptimised
+constexpr int kEngineTimeoutMs = 240'000; // for LibTorch to load from a cold disk, and four points
+constexpr double kEngineFluidMs = 1000;   // of the GUI thread's own processor time, unoptimised
 
 constexpr const char* kSpec = R"(name: window
 workload: lm
@@ -64,7 +64,7 @@ protected:
         Theme::instance().apply(ThemeChoice::Light);
         window_ = std::make_unique<MainWindow>();
         window_->show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(window_.get(), kEnginePatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(window_.get(), kEngineTimeoutMs));
     }
 
     void TearDown() override
@@ -121,16 +121,16 @@ TEST_F(RealEngine, RunsASpecAndShowsWhatItRecorded)
     output.selectAll();
     QTest::keyClicks(&output, QString::fromStdString((folder_ / "window.tscope").string()));
     auto& run = *page.findChild<QPushButton*>(QStringLiteral("run"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, kEnginePatienceMs))
+    ASSERT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, kEngineTimeoutMs))
         << page.findChild<QLabel*>(QStringLiteral("verdict"))->text().toStdString();
 
     const LongestTurn turn;
     QTest::mouseClick(&run, Qt::LeftButton);
     ASSERT_TRUE(page.isRunning());
-    ASSERT_TRUE(QTest::qWaitFor([&] { return finishedRuns() >= 1 || !page.isRunning(); }, kEnginePatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return finishedRuns() >= 1 || !page.isRunning(); }, kEngineTimeoutMs));
     if (page.isRunning())
         picture("experiment_running");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEnginePatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEngineTimeoutMs));
     const std::string log =
         page.findChild<QPlainTextEdit*>(QStringLiteral("log"))->toPlainText().toStdString();
     EXPECT_EQ(page.findChild<QLabel*>(QStringLiteral("status"))->text().left(4), QStringLiteral("Done"))
@@ -172,7 +172,7 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
     ASSERT_TRUE(QDir::setCurrent(QString::fromStdString(folder_.path().string()))); // where the demo records
     QTest::mouseClick(window_->findChild<QPushButton*>(QStringLiteral("demo")), Qt::LeftButton);
     const auto hasTimeline = [this] { return window_->currentPageName() == QLatin1String("timeline"); };
-    EXPECT_TRUE(QTest::qWaitFor(hasTimeline, kEnginePatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor(hasTimeline, kEngineTimeoutMs));
     waitUntilSettled();
     const TimelineScene& scene =
         dynamic_cast<TimelinePage&>(*window_->page(QStringLiteral("timeline"))).view().scene();
@@ -180,7 +180,7 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
     EXPECT_EQ(finishedRuns(), 2);
     picture("demo");
     auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEnginePatienceMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEngineTimeoutMs));
     QDir::setCurrent(here);
 }
 

@@ -24,7 +24,7 @@ protected:
         QTest::keyClick(&window_, Qt::Key_R, Qt::ControlModifier | Qt::AltModifier);
         dialog_ = window_.findChild<RecordDialog*>();
         ASSERT_NE(dialog_, nullptr);
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog_, kTimeoutMs));
         type("Working folder", QString::fromStdString(folder_.path().string()));
         type("Recording", QStringLiteral("new.tscope"));
     }
@@ -56,7 +56,7 @@ protected:
         return {};
     }
     QString output() { return dialog_->findChild<OutputView*>()->toPlainText(); }
-    static bool eventually(const std::function<bool()>& what) { return QTest::qWaitFor(what, kPatienceMs); }
+    static bool eventually(const std::function<bool()>& what) { return QTest::qWaitFor(what, kTimeoutMs); }
 
     RecordDialog* dialog_ = nullptr;
 };

@@ -190,7 +190,7 @@ TEST_F(WindowTest, NamesKeepTheirWidthHoweverNarrowTheListIs)
         EXPECT_LE(all, tree.viewport()->width()) << width;
     }
     EXPECT_TRUE(
-        QTest::qWaitFor([&tree] { return !tree.isColumnHidden(RunTreeModel::Precision); }, kPatienceMs))
+        QTest::qWaitFor([&tree] { return !tree.isColumnHidden(RunTreeModel::Precision); }, kTimeoutMs))
         << "it is back where there is room";
     window_.resizeDocks({&window_.dock()}, {sizes().of(240)}, Qt::Horizontal);
     waitUntilSettled();
@@ -199,7 +199,7 @@ TEST_F(WindowTest, NamesKeepTheirWidthHoweverNarrowTheListIs)
     MainWindow another;
     another.open({QString::fromStdString((folder_ / "lm.tscope").string())});
     another.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kTimeoutMs));
     waitUntilSettled();
     for (const QTreeView* other : another.findChildren<QTreeView*>())
         EXPECT_GE(other->columnWidth(RunTreeModel::Run), RunDelegate::leastNameWidth());
@@ -321,7 +321,7 @@ TEST_F(WindowTest, SizeAndDockSurviveARestartThatBeginsWithTheStartPage)
     ASSERT_TRUE(window_.close());
     MainWindow another;
     another.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kTimeoutMs));
     EXPECT_EQ(another.size(), QSize(1210, 790));
     EXPECT_FALSE(another.dock().isVisible());
     EXPECT_EQ(another.currentPageName(), QStringLiteral("overview"));

@@ -54,7 +54,7 @@ protected:
 
     void waitForRuns(std::size_t count)
     {
-        ASSERT_TRUE(QTest::qWaitFor([&] { return runsInFile() == count; }, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitFor([&] { return runsInFile() == count; }, kTimeoutMs));
         waitUntilSettled();
     }
 
@@ -105,8 +105,8 @@ TEST_F(RunMenuTest, NotesAndTagsARun)
     edits.setNote({run(2)}, QStringLiteral("fan was loud"));
     edits.setTag({run(2)}, QStringLiteral("baseline"));
     const auto two = [this] { return window_.workspace().files()[0].snapshot->find(RunId{2}); };
-    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->tag == "baseline"; }, kPatienceMs));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->note == "fan was loud"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->tag == "baseline"; }, kTimeoutMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return two()->note == "fan was loud"; }, kTimeoutMs));
     auto& filter = named<QLineEdit>(QStringLiteral("Filter runs"));
     filter.setText(QStringLiteral("tag:baseline"));
     waitUntilSettled();
@@ -121,7 +121,7 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     waitForRuns(before - 1);
     EXPECT_EQ(window_.workspace().files()[0].snapshot->find(RunId{2}), nullptr);
     ViewHistory& history = window_.workspace().history();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !history.undoName().isEmpty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !history.undoName().isEmpty(); }, kTimeoutMs));
     EXPECT_EQ(history.undoName(), QStringLiteral("deleting 1 run of lm.tscope"));
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
     waitForRuns(before);
@@ -181,10 +181,10 @@ TEST_F(RunMenuTest, TagsSeveralRunsAtOnceAndUndoesIt)
     const auto tagOf = [this](std::int64_t number) {
         return window_.workspace().files()[0].snapshot->find(RunId{number})->tag;
     };
-    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1) == "pair" && tagOf(3) == "pair"; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1) == "pair" && tagOf(3) == "pair"; }, kTimeoutMs));
     EXPECT_EQ(tagOf(2), "");
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1).empty() && tagOf(3).empty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return tagOf(1).empty() && tagOf(3).empty(); }, kTimeoutMs));
 }
 
 class PaletteTest : public RunMenuTest {
@@ -206,7 +206,7 @@ protected:
         auto& list = *palette.findChild<QListWidget*>();
         QTest::keyClicks(&field, typed);
         ASSERT_TRUE(
-            QTest::qWaitFor([&] { return list.count() > 0 && list.item(0)->text() == first; }, kPatienceMs));
+            QTest::qWaitFor([&] { return list.count() > 0 && list.item(0)->text() == first; }, kTimeoutMs));
         QTest::keyClick(&field, Qt::Key_Return);
         waitUntilSettled();
     }
@@ -233,7 +233,7 @@ TEST_F(PaletteTest, FindsAKernelAndShowsIt)
         return QString();
     };
     QTest::keyClicks(palette.findChild<QLineEdit*>(), QStringLiteral("softmax"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !kernel().isEmpty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !kernel().isEmpty(); }, kTimeoutMs));
     while (list.currentItem()->data(Qt::UserRole + 1).toString() != QStringLiteral("Kernel"))
         QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Down);
     QTest::keyClick(palette.findChild<QLineEdit*>(), Qt::Key_Return);
@@ -270,7 +270,7 @@ TEST_F(PaletteTest, EscClosesItOnEveryPage)
         waitUntilSettled();
         QTest::keyClick(open().findChild<QLineEdit*>(), Qt::Key_Escape);
         ASSERT_TRUE(
-            QTest::qWaitFor([&] { return window_.findChild<CommandPalette*>() == nullptr; }, kPatienceMs))
+            QTest::qWaitFor([&] { return window_.findChild<CommandPalette*>() == nullptr; }, kTimeoutMs))
             << name.toStdString();
     }
 }
@@ -323,7 +323,7 @@ QPoint pointOf(FigureView& figure)
 
 TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
 {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kTimeoutMs));
     ASSERT_EQ(studies().table().rows.size(), 1U);
     const QString all = QString::number(runs().runs.size());
     const std::vector<TableCell>& cells = studies().table().rows[0].cells;
@@ -341,7 +341,7 @@ TEST_F(StudyTest, AFileOpensOnItsStudyAndOnARunThatWasTraced)
 
 TEST_F(StudyTest, EnterSelectsItsRunsAndAClickOnAPointSelectsOne)
 {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kTimeoutMs));
     studies().setFocus();
     QTest::keyClick(&studies(), Qt::Key_Return);
     EXPECT_EQ(window_.workspace().selection().size(), runs().runs.size());
@@ -355,7 +355,7 @@ TEST_F(StudyTest, EnterSelectsItsRunsAndAClickOnAPointSelectsOne)
 
 TEST_F(StudyTest, AClickOnAPointOfAChartOpensItsRun)
 {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kTimeoutMs));
     studies().setFocus();
     QTest::keyClick(&studies(), Qt::Key_Return);
     window_.showPage(QStringLiteral("charts"));
@@ -381,7 +381,7 @@ TEST_F(StudyTest, FewStudiesHaveTheirChartsBesideTheirQuestions)
     window_.open({QString::fromStdString((folder_ / "two.tscope").string())});
     waitUntilSettled();
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return studies().findChildren<ChartSketch*>().size() > 1; }, kPatienceMs));
+        QTest::qWaitFor([&] { return studies().findChildren<ChartSketch*>().size() > 1; }, kTimeoutMs));
     waitUntilSettled();
     EXPECT_EQ(studies().verticalScrollBar()->maximum(), 0) << "no study is out of sight";
     QModelIndex last;
@@ -411,7 +411,7 @@ TEST_F(StudyTest, FewStudiesHaveTheirChartsBesideTheirQuestions)
 // Question, finding and state of a row are visible on a narrow page too.
 TEST_F(StudyTest, ANarrowPageKeepsQuestionFindingAndState)
 {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return studies().isVisible(); }, kTimeoutMs));
     for (const QSize size : {QSize(1600, 1000), QSize(853, 533)}) {
         window_.resize(size);
         waitUntilSettled();
@@ -442,7 +442,7 @@ protected:
     TableView& changes()
     {
         auto& fits = named<TableView>(QStringLiteral("Changes that fit"));
-        EXPECT_TRUE(QTest::qWaitFor([&] { return !fits.table().rows.empty(); }, kPatienceMs));
+        EXPECT_TRUE(QTest::qWaitFor([&] { return !fits.table().rows.empty(); }, kTimeoutMs));
         return fits;
     }
 
@@ -514,7 +514,7 @@ TEST_F(OomTest, AQueuedChangeIsNotQueuedAgain)
                 return buttonOf(fits, row)->text() == QLatin1String(word) &&
                        buttonOf(fits, row)->isEnabled() == isEnabled;
             },
-            kPatienceMs);
+            kTimeoutMs);
     };
     emit window_.workspace().queueChanged();
     EXPECT_TRUE(showsAt(0, "Queued", false));
@@ -551,7 +551,7 @@ TEST_F(OomTest, AChangeThatWasRunIsDrawnBesideTheFailureAndOpensByAClick)
     }
     window_.workspace().refresh(gpu_);
     ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return bar.accessibleDescription().contains(QStringLiteral(": 77.0")); }, kPatienceMs))
+        [&] { return bar.accessibleDescription().contains(QStringLiteral(": 77.0")); }, kTimeoutMs))
         << bar.accessibleDescription().toStdString();
     QPushButton* open = buttonOf(fits, 0);
     ASSERT_EQ(open->text(), QStringLiteral("Open"));

@@ -50,7 +50,7 @@ protected:
     // A bar is laid out anew some turns of the event loop after one of its tools has changed.
     void expectApart(const QString& page, const ToolBar& bar)
     {
-        EXPECT_TRUE(QTest::qWaitFor([&bar] { return misplacedIn(bar).empty(); }, kPatienceMs))
+        EXPECT_TRUE(QTest::qWaitFor([&bar] { return misplacedIn(bar).empty(); }, kTimeoutMs))
             << page.toStdString() << ": " << misplacedIn(bar);
     }
 
@@ -94,7 +94,7 @@ protected:
         for (const QString& name : window_.pageNames()) {
             window_.showPage(name);
             waitUntilSettled();
-            ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs))
+            ASSERT_TRUE(QTest::qWaitFor([&] { return window_.size() == size; }, kTimeoutMs))
                 << name.toStdString() << " makes the window larger"; // the display server answers some time
             expectNotCut(name);
         }
@@ -130,7 +130,7 @@ class SizesTest : public ScreenTest, public ::testing::WithParamInterface<QSize>
 TEST_P(SizesTest, NoPageIsCut)
 {
     window_.resize(GetParam());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return window_.size() == GetParam(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return window_.size() == GetParam(); }, kTimeoutMs));
     waitUntilSettled();
     expectNoPageCut();
     if (window_.dock().isVisible()) {
@@ -156,7 +156,7 @@ TEST_P(SizesTest, NoPageIsCut)
 TEST_F(ScreenTest, TheFirstWindowFitsItsScreenAndCutsNothing)
 {
     const QRect screen = window_.screen()->availableGeometry();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(window_.frameGeometry()); }, kPatienceMs))
+    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(window_.frameGeometry()); }, kTimeoutMs))
         << window_.frameGeometry().width() << " x " << window_.frameGeometry().height() << " on "
         << screen.width() << " x " << screen.height();
     expectNoPageCut();
@@ -177,12 +177,12 @@ TEST_F(ScreenTest, AWindowOfALargerScreenComesBackWithinThisOne)
     const QRect screen = window_.screen()->availableGeometry();
     window_.resize(screen.size() + QSize(600, 400));
     window_.move(screen.left() + 100, screen.top() + 100);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window_.width() > screen.width(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window_.width() > screen.width(); }, kTimeoutMs));
     QSettings().setValue(key, window_.saveGeometry());
     MainWindow again;
     again.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&again, kPatienceMs));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(again.frameGeometry()); }, kPatienceMs))
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&again, kTimeoutMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return screen.contains(again.frameGeometry()); }, kTimeoutMs))
         << again.x() << ' ' << again.y() << ' ' << again.width() << ' ' << again.height();
     QSettings().setValue(key, before);
 }
@@ -193,7 +193,7 @@ TEST_F(ScreenTest, ANarrowWindowFoldsTheRunListAndGivesItBack)
     auto& runs = *window_.findChild<QPushButton*>(QStringLiteral("showRuns"));
     const auto resized = [this](const QSize& size) {
         window_.resize(size);
-        const bool done = QTest::qWaitFor([&] { return window_.size() == size; }, kPatienceMs);
+        const bool done = QTest::qWaitFor([&] { return window_.size() == size; }, kTimeoutMs);
         waitUntilSettled();
         return done;
     };

@@ -4,7 +4,7 @@
 
 #include "core/store/run_reader.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 
 #include <QTest>
 
@@ -75,7 +75,7 @@ protected:
 
     bool waitFor(State state)
     {
-        return QTest::qWaitFor([&] { return queue.state() == state; }, kPatienceMs);
+        return QTest::qWaitFor([&] { return queue.state() == state; }, kTimeoutMs);
     }
 
     std::vector<RunStatus> stored(const char* file = "a.tscope") const
@@ -225,7 +225,7 @@ TEST_F(Queue, TakesNoMoreOfAFloodThanAWindowCanShow)
     auto specs = *flood.points;
     specs[0].spec.timeoutSeconds = 0.5;
     flood.points = std::make_shared<const std::vector<session::SweepPoint>>(specs);
-    queue.setPatience({.pastTimeout = kFlood});
+    queue.setTimeouts({.pastTimeout = kFlood});
     queue.add(flood);
     QTest::qSleep(1000); // nobody takes anything out
     ASSERT_TRUE(waitFor(State::Idle));
@@ -264,7 +264,7 @@ TEST_F(Queue, EndsItsEngineWhenItGoes)
             begins = begins || std::holds_alternative<session::SampleEvent>(event);
     });
     own->add(slow);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return begins; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return begins; }, kTimeoutMs));
     own.reset();
     EXPECT_THAT(stored("b.tscope"), ElementsAre(RunStatus::Cancelled));
 }

@@ -185,7 +185,7 @@ TEST_F(TimelineWindowTest, LaunchesOfAllVisibleEventsAreDrawnIfTheyCanBeDistingu
     const SectionItem kernel = firstKernel("softmax_warp_forward");
     view_->select(kernel);
     view_->zoomToSelection();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !view_->scene().launches.empty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !view_->scene().launches.empty(); }, kTimeoutMs));
     for (const SceneLink& link : view_->scene().launches)
         EXPECT_EQ(nameOf(link.from), "cudaLaunchKernel");
 }
@@ -240,7 +240,7 @@ TEST_F(TimelineWindowTest, AClickOnALabelFoldsADragMovesAndBothAreRemembered)
     // The arrangement is stored when the mouse rests.
     ASSERT_TRUE(QTest::qWaitFor(
         [this] { return LaneArrangement::read(recording()) == arrangementOf(view_->scene().sections[0]); },
-        kPatienceMs));
+        kTimeoutMs));
 
     MainWindow another;
     another.open({recording()});
@@ -364,7 +364,7 @@ TEST_F(TimelineWindowTest, ASidecarThatIsNoneIsSaidAndLeftAlone)
     MainWindow another;
     another.open({recording()});
     another.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&another, kTimeoutMs));
     QStringList said;
     TimelinePage& timelinePage = dynamic_cast<TimelinePage&>(*another.page(QStringLiteral("timeline")));
     QObject::connect(&timelinePage.notebook(), &TimelineNotebook::problem, &another,
@@ -466,7 +466,7 @@ TEST_F(TimelineWindowTest, TheBandBetweenTwoRunsTellsWhyTheyDiffer)
     const QSize size = view_->viewport()->size();
     const QPoint at(size.width() / 2,
                     scene.plot(size.width(), size.height()).top() + scene.topOf(*band) + band->height / 2);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !view_->causesAt(at).isEmpty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !view_->causesAt(at).isEmpty(); }, kTimeoutMs));
     const QString causes = view_->causesAt(at).join(QLatin1Char('\n'));
     EXPECT_TRUE(causes.contains(QStringLiteral("attention"))) << causes.toStdString();
     EXPECT_TRUE(causes.contains(QStringLiteral("softmax"))) << causes.toStdString();

@@ -2,7 +2,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/cpu_fixture.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/page.h"
@@ -33,7 +33,7 @@ TEST(CopiedText, HasNoWordJoiners)
 {
     const QString command = QStringLiteral("tilescope run lm --trace-steps 3");
     QApplication::clipboard()->setText(unbroken(command));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return QApplication::clipboard()->text() == command; }, kPatienceMs))
+    EXPECT_TRUE(QTest::qWaitFor([&] { return QApplication::clipboard()->text() == command; }, kTimeoutMs))
         << QApplication::clipboard()->text().toStdString();
 }
 
@@ -42,7 +42,7 @@ protected:
     void SetUp() override
     {
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
         window_.activateWindow();
         waitUntilSettled();
     }
@@ -152,12 +152,12 @@ TEST_F(ToolsWindow, TheFileDialogShowsSizesAndDatesWhole)
     QFileDialog dialog(&window_, QString(), QDir::rootPath());
     dialog.setOption(QFileDialog::DontUseNativeDialog);
     dialog.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog, kTimeoutMs));
     const auto* files = dialog.findChild<QTreeView*>(QStringLiteral("treeView"));
     ASSERT_NE(files, nullptr);
     ASSERT_GE(files->header()->count(), 4);
     ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return files->header()->sectionResizeMode(3) == QHeaderView::ResizeToContents; }, kPatienceMs));
+        [&] { return files->header()->sectionResizeMode(3) == QHeaderView::ResizeToContents; }, kTimeoutMs));
     for (int column = 1; column < files->header()->count(); ++column)
         EXPECT_EQ(files->header()->sectionResizeMode(column), QHeaderView::ResizeToContents);
     for (const QPushButton* button : dialog.findChildren<QPushButton*>())

@@ -123,7 +123,7 @@ TEST_F(UndoTest, PinnedLanesAreRemembered)
     ASSERT_TRUE(bandOf(1)->isPinned);
     const QString file = QString::fromStdString((folder_ / "lm.tscope").string());
     // It is written a while after the last change.
-    ASSERT_TRUE(QTest::qWaitFor([&file] { return !LaneArrangement::read(file).lanes.empty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&file] { return !LaneArrangement::read(file).lanes.empty(); }, kTimeoutMs));
     window_.closeFile();
     waitUntilSettled();
     window_.open({file});

@@ -303,7 +303,7 @@ void writeWaitingFile(const std::filesystem::path& file, const std::filesystem::
             environment.push_back(
                 {"record.host_samples", "2000 samples a second, 0.1 % of the wake-ups late", ""});
         writer.writeEnvironment(environment);
-        writer.writeParties(
+        writer.writeTopology(
             {.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}},
              .processes = {{.id = ProcessIndex{0},
                             .pid = 4711,

@@ -2,7 +2,7 @@
 
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/fixture.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/page_rail.h"
@@ -27,7 +27,7 @@ protected:
         test::writeLmFile(file);
         window_.open({QString::fromStdString(file.string())});
         window_.show();
-        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kPatienceMs));
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&window_, kTimeoutMs));
         window_.activateWindow();
         waitUntilSettled();
         ASSERT_EQ(window_.workspace().selection().size(), 1U) << "a file that opens shows its first run";

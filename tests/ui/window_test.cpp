@@ -142,7 +142,7 @@ TEST_F(WindowTest, TheOverviewSaysWhichRulesOfAdviceCouldNotBeJudged)
         return all;
     };
     ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return texts().contains(QStringLiteral("Not judged: launch-bound, ")); }, kPatienceMs))
+        [&] { return texts().contains(QStringLiteral("Not judged: launch-bound, ")); }, kTimeoutMs))
         << texts().toStdString();
     EXPECT_TRUE(texts().contains(QStringLiteral("because no GPU activity was recorded.")))
         << texts().toStdString();
@@ -391,7 +391,7 @@ TEST_F(WindowTest, TwoRunsAreComparedAndSwapped)
     QTest::keyClick(&window_, Qt::Key_X);
     EXPECT_TRUE(QTest::qWaitFor(
         [&] { return words("verdictSentence").find("backend flash → naive") != std::string::npos; },
-        kPatienceMs))
+        kTimeoutMs))
         << words("verdictSentence");
     EXPECT_EQ(window_.workspace().selectedRuns()[0].letter, QStringLiteral("A"));
     EXPECT_EQ(window_.workspace().selectedRuns()[0].key.run, RunId{2});
@@ -421,7 +421,7 @@ TEST_F(WindowTest, TheTimelineFindsAndStepsThroughWhatItFound)
     ASSERT_TRUE(field.hasFocus());
     QTest::keyClicks(&field, QStringLiteral("softmax"));
     auto& count = *window_.page(QStringLiteral("timeline"))->findChild<QLabel*>(QStringLiteral("found"));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; }, kPatienceMs))
+    ASSERT_TRUE(QTest::qWaitFor([&] { return count.text().toInt() > 2; }, kTimeoutMs))
         << count.text().toStdString();
     ASSERT_TRUE(view.scene().found);
     EXPECT_FALSE(view.scene().found->empty());

@@ -59,10 +59,10 @@ std::span<const QRgb> coloursOf(ChartRecipe::Palette palette)
     return kColourBlind;
 }
 
-// Words on a veil of paper, above the lines: none crosses them out.
-class VeiledText : public QCPItemText {
+// Text on a translucent background, drawn above the plot lines.
+class BackedText : public QCPItemText {
 public:
-    explicit VeiledText(QCustomPlot* plot) : QCPItemText(plot) { setLayer(QStringLiteral("overlay")); }
+    explicit BackedText(QCustomPlot* plot) : QCPItemText(plot) { setLayer(QStringLiteral("overlay")); }
 
 protected:
     void draw(QCPPainter* painter) override
@@ -184,7 +184,7 @@ void ChartPlot::setAxis(QCPAxis& axis, const QString& title, ChartRecipe::Axis s
 QCPItemText* ChartPlot::addText(QCPAxisRect& panel, double x, double y, const QString& text,
                                 const QColor& colour, Qt::Alignment alignment, bool bold)
 {
-    auto* item = new VeiledText(this);
+    auto* item = new BackedText(this);
     item->setClipToAxisRect(false);
     item->setPositionAlignment(alignment);
     item->position->setType(QCPItemPosition::ptPlotCoords);

@@ -383,7 +383,7 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                                               {runs[0].span, runs[1].span}, runs[0].process);
                 const auto linesOf = [](const store::RunReader& reader, const SelectedRun& run) {
                     return query::waiting(reader,
-                                          {.run = run.key.run, .parties = run.process, .span = run.span},
+                                          {.run = run.key.run, .topology = run.process, .span = run.span},
                                           query::WaitingGroup::Line);
                 };
                 loaded.lines = {linesOf(a->reader(), runs[0]), linesOf(b->reader(), runs[1])};

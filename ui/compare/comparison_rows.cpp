@@ -152,7 +152,7 @@ TableCell changeWord(const ComparedGroup& group)
     return {};
 }
 
-// What a run's peak is made of, within its span if it has one, added to one side of the list.
+// Adds the memory categories at the run's peak (within its time span, if any) to one side of the comparison.
 void addCategories(std::vector<query::ComparedMemory>& categories, const store::RunReader& reader,
                    const query::ComparedRun& run, std::optional<Bytes> query::ComparedMemory::*side)
 {
@@ -203,7 +203,7 @@ void centreOn(analysis::Statistics& statistics, double median, std::int64_t runs
 
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
                            const std::array<std::optional<query::TimeSpan>, 2>& spans,
-                           const query::PartyQuery& process)
+                           const query::ProcessQuery& process)
 {
     ComparisonData compared;
     compared.comparison = std::make_shared<const Comparison>(

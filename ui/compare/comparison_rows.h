@@ -38,7 +38,7 @@ struct ComparisonData {
 /// \param process  whose traced steps are compared; empty: the mean of all
 ComparisonData compareRuns(const store::RunReader& a, RunId runA, const store::RunReader& b, RunId runB,
                            const std::array<std::optional<query::TimeSpan>, 2>& spans = {},
-                           const query::PartyQuery& process = {});
+                           const query::ProcessQuery& process = {});
 
 /// The result in short: "B is faster, 1.11×".
 struct ComparisonVerdict {

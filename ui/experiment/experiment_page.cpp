@@ -13,7 +13,7 @@
 #include "ui/experiment/spec_editor.h"
 #include "ui/hosts/host_box.h"
 #include "ui/hosts/hosts_dialog.h"
-#include "ui/jobs/handover.h"
+#include "ui/jobs/thread_order.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/file_dialog.h"
@@ -132,7 +132,7 @@ void ExperimentPage::prepare()
     } else if (polishing_->takeTurn()) {
         return build();
     }
-    Handover::give(); // there is more to do
+    ThreadOrder::give(); // there is more to do
     QTimer::singleShot(0, this, &ExperimentPage::prepare);
 }
 

@@ -135,7 +135,7 @@ void SweepQueue::launch(SweepPoints points, bool onlyMissing)
     session::SweepOptions options;
     options.file = current_->file.toStdString();
     options.commandLine = "tilescope-gui";
-    options.patience = patience_;
+    options.timeouts = timeouts_;
     sinceLaunch_.start();
     place_ = {};
     worker_->start(

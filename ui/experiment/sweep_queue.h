@@ -67,7 +67,7 @@ public:
     /// Whether the current sweep or a queued one has a point of this spec and writes this file.
     bool holds(const QString& file, const ExperimentSpec& spec) const;
     /// Applies to the engines of sweeps that start from now on.
-    void setPatience(const session::Patience& patience) { patience_ = patience; }
+    void setTimeouts(const session::Timeouts& timeouts) { timeouts_ = timeouts; }
     /// How long the current sweep, or the last one, has been running, pauses not counted.
     double activeSeconds() const;
 
@@ -102,7 +102,7 @@ private:
     SweepPoints left_; ///< of the current sweep, while it is paused
     bool held_ = false;
     int nextId_ = 1;
-    session::Patience patience_;
+    session::Timeouts timeouts_;
     QElapsedTimer sinceLaunch_;
     double secondsBefore_ = 0; ///< of the current sweep, before the last pause
 };

@@ -15,7 +15,7 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr unsigned long kPatienceMs = 5000; // of the destructor, for a step to end
+constexpr unsigned long kTimeoutMs = 5000; // of the destructor, for a step to end
 
 using session::Event;
 
@@ -28,7 +28,7 @@ bool isReading(const Event& event)
 } // namespace
 
 // The queue of events between the sweep's thread and the GUI thread, bounded by kRoom.
-struct SweepWorker::Inbox {
+struct SweepWorker::Pending {
     static constexpr std::size_t kRoom = 10'000;
 
     Mutex mutex;
@@ -42,8 +42,8 @@ struct SweepWorker::Inbox {
     bool put(const Event& event)
     {
         const MutexLock lock(mutex);
-        const bool chatter = isReading(event) || std::holds_alternative<session::LogEvent>(event);
-        if (!chatter || events.size() < kRoom)
+        const bool isProgress = isReading(event) || std::holds_alternative<session::LogEvent>(event);
+        if (!isProgress || events.size() < kRoom)
             events.push_back(event);
         else if (isReading(event) && events.back().index() == event.index())
             events.back() = event; // only the newest state of a point matters
@@ -97,7 +97,7 @@ SweepWorker::~SweepWorker()
         leave_.request_stop();
     else
         stop_.request_stop();
-    if (!thread_->wait(kPatienceMs) && !isOnHost_)
+    if (!thread_->wait(kTimeoutMs) && !isOnHost_)
         atOnce_.request_stop();
     thread_->wait();
     delete thread_;
@@ -113,16 +113,16 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
     isOnHost_ = !place.host.isEmpty();
     options.afterPoint = pause_.get_token();
     options.atOnce = atOnce_.get_token();
-    inbox_ = std::make_shared<Inbox>();
+    pending_ = std::make_shared<Pending>();
     // The thread ends before `this` does, so that it may post to it.
-    thread_ = QThread::create([this, inbox = inbox_, points = std::move(points), options = std::move(options),
-                               stop = stop_.get_token(), leave = leave_.get_token(), onlyMissing,
-                               place = std::move(place)]() mutable {
+    thread_ = QThread::create([this, pending = pending_, points = std::move(points),
+                               options = std::move(options), stop = stop_.get_token(),
+                               leave = leave_.get_token(), onlyMissing, place = std::move(place)]() mutable {
         const auto wake = [this] {
             QMetaObject::invokeMethod(this, &SweepWorker::deliver, Qt::QueuedConnection);
         };
         const auto take = [&](const Event& event) {
-            if (inbox->put(event))
+            if (pending->put(event))
                 wake();
         };
         SweepEnd end;
@@ -130,11 +130,11 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
             std::vector<session::SweepPoint> todo = *points;
             if (onlyMissing) {
                 std::vector<std::int64_t> held = keepMissing(todo, options);
-                const MutexLock lock(inbox->mutex);
-                inbox->passedOver = std::move(held);
+                const MutexLock lock(pending->mutex);
+                pending->passedOver = std::move(held);
             }
             const auto tell = [&](const PlaceState& state) {
-                if (inbox->put(state))
+                if (pending->put(state))
                     wake();
             };
             if (place.host.isEmpty())
@@ -147,8 +147,8 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
         } catch (...) {
             end.failure = failureSentence();
         }
-        const MutexLock lock(inbox->mutex);
-        inbox->end = std::move(end);
+        const MutexLock lock(pending->mutex);
+        pending->end = std::move(end);
     });
     connect(thread_, &QThread::finished, this, &SweepWorker::end);
     thread_->start();
@@ -171,11 +171,11 @@ void SweepWorker::deliver()
     std::vector<std::int64_t> held;
     std::optional<PlaceState> place;
     {
-        const MutexLock lock(inbox_->mutex);
-        place.swap(inbox_->place);
-        events.swap(inbox_->events);
-        held.swap(inbox_->passedOver);
-        inbox_->woken = false;
+        const MutexLock lock(pending_->mutex);
+        place.swap(pending_->place);
+        events.swap(pending_->events);
+        held.swap(pending_->passedOver);
+        pending_->woken = false;
     }
     if (place)
         emit placeChanged(*place);
@@ -192,8 +192,8 @@ void SweepWorker::end()
     delete std::exchange(thread_, nullptr);
     SweepEnd how;
     {
-        const MutexLock lock(inbox_->mutex);
-        how = std::move(inbox_->end);
+        const MutexLock lock(pending_->mutex);
+        how = std::move(pending_->end);
     }
     emit finished(how);
 }

@@ -74,12 +74,12 @@ signals:
     void finished(const tilescope::ui::SweepEnd& end);
 
 private:
-    struct Inbox;
+    struct Pending;
 
     void deliver();
     void end();
 
-    std::shared_ptr<Inbox> inbox_;
+    std::shared_ptr<Pending> pending_;
     QThread* thread_ = nullptr;
     std::stop_source pause_;
     std::stop_source stop_;

@@ -229,20 +229,20 @@ QString FlamePage::command() const
         command.add("--filter", std::string(wordOf(filter.kind)) + "=" + filter.name);
     if (isOfTwo())
         command.add("--against", run_->file->path().string() + ":" + std::to_string(run_->key.run.value));
-    command.add(party());
+    command.add(chosen());
     return command.text();
 }
 
-query::PartyQuery FlamePage::party() const
+query::ProcessQuery FlamePage::chosen() const
 {
-    if (const query::PartyChoice* device = device_->chosen())
+    if (const query::ProcessChoice* device = device_->chosen())
         return device->query;
-    return run_ ? run_->process : query::PartyQuery{};
+    return run_ ? run_->process : query::ProcessQuery{};
 }
 
-QString FlamePage::partyWords() const
+QString FlamePage::chosenWords() const
 {
-    if (const query::PartyChoice* device = device_->chosen())
+    if (const query::ProcessChoice* device = device_->chosen())
         return QString::fromStdString(device->title);
     if (!run_)
         return {};
@@ -299,19 +299,19 @@ void FlamePage::load()
                                          .span = run_->span,
                                          .filters = second ? filters_ : std::vector<query::CallFilter>()};
     loading_.start(
-        [run = *run_, second, party = party(), options,
+        [run = *run_, second, chosen = chosen(), options,
          isInverted = invert_->isChecked()](const query::Cancelled&) {
             auto session = run.file->borrow();
             Loaded loaded{.table = {},
                           .difference = {},
-                          .devices = query::deviceChoices(session->reader().parties(run.key.run))};
-            const query::EventQuery ofRun{.run = run.key.run, .parties = party};
+                          .devices = query::deviceChoices(session->reader().topology(run.key.run))};
+            const query::EventQuery ofRun{.run = run.key.run, .topology = chosen};
             if (second) {
                 auto other = second->file->borrow();
                 loaded.difference =
                     std::make_shared<const query::CallTreeDifference>(query::callTreeDifference(
-                        session->reader(), ofRun, other->reader(), {.run = second->key.run, .parties = party},
-                        options, isInverted, second->span));
+                        session->reader(), ofRun, other->reader(),
+                        {.run = second->key.run, .topology = chosen}, options, isInverted, second->span));
             } else {
                 loaded.table = std::make_shared<const query::CallTreeTable>(
                     query::callTree(session->reader(), ofRun, options));
@@ -392,7 +392,7 @@ QString FlamePage::whatIsShown() const
                             : table.span  ? spanText(*table.span)
                             : table.whole ? tr("whole recording")
                                           : tr("traced steps")),
-                       partyWords());
+                       chosenWords());
 }
 
 void FlamePage::find()
@@ -482,7 +482,7 @@ void FlamePage::showShares(Node node, std::vector<query::FlameShare> rows)
     shares_->show(sharesTable(*graph_, node, rows_));
     sharesPanel_->setTitle(node == CallTree::kRoot ? several
                                                    : tr("%1 of %2").arg(several, boxTitle(*graph_, node)));
-    sharesPanel_->setSubtitle(joinedWords(tr("the largest first"), partyWords()));
+    sharesPanel_->setSubtitle(joinedWords(tr("the largest first"), chosenWords()));
     showDetails(node);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/query/calls/flame_graph.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
 #include "ui/kit/table_model.h"
@@ -56,7 +56,7 @@ private:
     struct Loaded {
         std::shared_ptr<const query::CallTreeTable> table;           ///< of one run
         std::shared_ptr<const query::CallTreeDifference> difference; ///< of two
-        std::vector<query::PartyChoice> devices;
+        std::vector<query::ProcessChoice> devices;
     };
 
     QWidget* makeTools();
@@ -64,9 +64,9 @@ private:
     QWidget* makeShares();
     QWidget* makeDetails();
     void load();
-    bool isOfTwo() const;            ///< two runs are compared
-    query::PartyQuery party() const; ///< the chosen GPU, otherwise the process that all pages show
-    QString partyWords() const;      ///< "all 2 ranks", "GPU 1"
+    bool isOfTwo() const;               ///< two runs are compared
+    query::ProcessQuery chosen() const; ///< the chosen GPU, otherwise the process that all pages show
+    QString chosenWords() const;        ///< "all 2 ranks", "GPU 1"
     QString whatIsShown() const;
     QString whyNothing() const;
     void loaded(Loaded loaded);

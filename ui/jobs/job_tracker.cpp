@@ -47,7 +47,7 @@ JobTracker::~JobTracker()
 {
     ++state_->generation;
     const MutexLock lock(state_->mutex);
-    state_->inbox = nullptr;
+    state_->calls = nullptr;
 }
 
 } // namespace tilescope::ui

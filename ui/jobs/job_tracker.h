@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/mutex.h"
-#include "ui/jobs/handover.h"
+#include "ui/jobs/thread_order.h"
 
 #include <QString>
 #include <QThreadPool>
@@ -31,9 +31,9 @@ QString failureSentence();
 class JobTracker {
 public:
     explicit JobTracker(QObject* owner)
-        : inbox_(std::make_unique<Inbox>(owner)), state_(std::make_shared<State>())
+        : calls_(std::make_unique<CallQueue>(owner)), state_(std::make_shared<State>())
     {
-        state_->inbox = inbox_.get();
+        state_->calls = calls_.get();
     }
     ~JobTracker();
     JobTracker(const JobTracker&) = delete;
@@ -71,20 +71,20 @@ private:
     struct State : std::enable_shared_from_this<State> {
         std::atomic<int> generation = 0;
         Mutex mutex;
-        Inbox* inbox GUARDED_BY(mutex) = nullptr; // null once the tracker is gone
+        CallQueue* calls GUARDED_BY(mutex) = nullptr; // null once the tracker is gone
 
         template <class Call> void deliver(int from, Call call)
         {
             const MutexLock lock(mutex);
-            if (inbox == nullptr || generation != from)
+            if (calls == nullptr || generation != from)
                 return;
-            inbox->post([self = shared_from_this(), from, call = std::move(call)]() mutable {
+            calls->post([self = shared_from_this(), from, call = std::move(call)]() mutable {
                 if (self->generation == from)
                     call();
             });
         }
     };
-    std::unique_ptr<Inbox> inbox_;
+    std::unique_ptr<CallQueue> calls_;
     std::shared_ptr<State> state_;
 };
 

@@ -137,7 +137,7 @@ QString KernelsPage::command() const
         command.add("--range", range);
     if (const auto only = step(); only && !isOfOps && !isByShape)
         command.add("--step", std::to_string(*only));
-    if (const auto only = party())
+    if (const auto only = chosen())
         command.add(only->query);
     return command.text();
 }
@@ -184,7 +184,7 @@ void KernelsPage::load()
     loading_.start(
         [run = *run_](const query::Cancelled& cancelled) {
             Shown shown{run.file->timeline(run.key.run, cancelled), {}};
-            shown.devices = query::deviceChoices(run.file->borrow()->reader().parties(run.key.run));
+            shown.devices = query::deviceChoices(run.file->borrow()->reader().topology(run.key.run));
             return shown;
         },
         [this](Shown shown) { timelineLoaded(std::move(shown)); },
@@ -194,12 +194,12 @@ void KernelsPage::load()
                                    .grouping = kGroupings[grouping_->current()],
                                    .step = step(),
                                    .range = range.toStdString(),
-                                   .parties = party() ? party()->query : query::PartyQuery{},
+                                   .topology = chosen() ? chosen()->query : query::ProcessQuery{},
                                    .span = run_->span,
                                    .work = true};
     // Without stored totals, for one step and for one process, the times need all events too.
     summing_.cancel();
-    if (!query.step && !query.span && query.parties.empty())
+    if (!query.step && !query.span && query.topology.empty())
         summing_.start(
             [run = *run_, times = query](const query::Cancelled& cancelled) mutable {
                 auto session = run.file->borrow();
@@ -212,7 +212,7 @@ void KernelsPage::load()
             [this](const QString& sentence) { stack_->showMessage(sentence); });
     counting_.start(
         [run = *run_, second = second_, query, answer = attentionAnswer_,
-         process = party() ? party()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
+         process = chosen() ? chosen()->process : ProcessIndex{}](const query::Cancelled& cancelled) {
             return readKernels(run, second, query, answer, process, cancelled);
         },
         [this](KernelsReading full) { fullLoaded(std::move(full)); },
@@ -283,8 +283,9 @@ void KernelsPage::fullLoaded(KernelsReading full)
         showLines(withOther(linesOf(full_->kernels)), titles());
     }
     showFamilies();
-    families_->showAttention(full_->attention, party() ? tr("This figure is about all GPUs of a process.")
-                                                       : tr("This run has too many events for this figure."));
+    families_->showAttention(full_->attention, chosen()
+                                                   ? tr("This figure is about all GPUs of a process.")
+                                                   : tr("This run has too many events for this figure."));
 }
 
 std::vector<KernelLine> KernelsPage::withOther(std::vector<KernelLine> lines) const
@@ -306,7 +307,7 @@ KernelTitles KernelsPage::titles() const
     KernelTitles titles{first[grouping_->current()], {}, {}};
     if (second_ && run_) {
         titles.letter = run_->letter;
-        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || party() ||
+        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || chosen() ||
                                (full_ && !full_->whyNoOther.isEmpty())
                            ? QString()
                            : second_->letter;
@@ -385,8 +386,8 @@ void KernelsPage::summarize()
     QString number = counted(all, one);
     if (shown < all)
         number = tr("%1 of %2").arg(wholeNumber(shown), number);
-    QString sum = joinedWords(QStringLiteral("%1, %2").arg(number, timeText(total)), partyWords());
-    rooflinePanel_->setSubtitle(joinedWords(tr("area: total time; work: from shapes"), partyWords()));
+    QString sum = joinedWords(QStringLiteral("%1, %2").arg(number, timeText(total)), chosenWords());
+    rooflinePanel_->setSubtitle(joinedWords(tr("area: total time; work: from shapes"), chosenWords()));
     if (full_ && !full_->whyNoOther.isEmpty())
         sum += QStringLiteral("; ") + full_->whyNoOther;
     summary_->setText(sum);
@@ -407,7 +408,7 @@ void KernelsPage::showFamilies()
             families.push_back({.family = family, .total = Nanoseconds(time)});
     }
     families_->showFamilies(families, full_ && full_->ops);
-    families_->setSubtitle(joinedWords(tr("click to filter"), partyWords()));
+    families_->setSubtitle(joinedWords(tr("click to filter"), chosenWords()));
 }
 
 void KernelsPage::showRoofline()
@@ -446,21 +447,21 @@ void KernelsPage::fillSteps()
 }
 
 // The chosen GPU, otherwise the process that all pages show.
-std::optional<query::PartyChoice> KernelsPage::party() const
+std::optional<query::ProcessChoice> KernelsPage::chosen() const
 {
-    if (const query::PartyChoice* device = device_->chosen())
+    if (const query::ProcessChoice* device = device_->chosen())
         return *device;
     if (!run_ || run_->process.empty())
         return {};
-    query::PartyQuery asked = run_->process;
+    query::ProcessQuery asked = run_->process;
     asked.allSteps = false; // choices of processes have none
-    const auto process = std::ranges::find(run_->run->processes, asked, &query::PartyChoice::query);
+    const auto process = std::ranges::find(run_->run->processes, asked, &query::ProcessChoice::query);
     return process == run_->run->processes.end() ? std::nullopt : std::optional(*process);
 }
 
-QString KernelsPage::partyWords() const
+QString KernelsPage::chosenWords() const
 {
-    if (const query::PartyChoice* device = device_->chosen())
+    if (const query::ProcessChoice* device = device_->chosen())
         return QString::fromStdString(device->title);
     return run_ ? run_->sumWords() : QString();
 }
@@ -574,7 +575,7 @@ DurationsPanel::Lengths KernelsPage::lengthsOfInstances(const KernelLine& line) 
     query::ActivityChoice instances = instancesOf(line);
     if (!instances)
         return {};
-    const std::optional<query::PartyChoice> only = party();
+    const std::optional<query::ProcessChoice> only = chosen();
     const ProcessIndex process = only ? only->process : ProcessIndex{};
     if (!full_ || !full_->ops)
         return [timeline = timeline_, instances = std::move(instances),
@@ -595,7 +596,7 @@ void KernelsPage::showInstances(std::int64_t id)
     durations_->setTitle(line.label);
     const QString instances = counted(line.instances, "instance");
     durations_->setSubtitle(
-        joinedWords(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances, partyWords()));
+        joinedWords(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances, chosenWords()));
     durations_->setOnTimeline(grouping_->current() == ByName);
     durations_->showInstances(line.swatch.hue, lengthsOfInstances(line),
                               run_->span

@@ -50,7 +50,7 @@ private:
     // The choices that the run offers, and its instances.
     struct Shown {
         std::shared_ptr<const query::Timeline> timeline;
-        std::vector<query::PartyChoice> devices;
+        std::vector<query::ProcessChoice> devices;
     };
 
     QWidget* makeTools();
@@ -69,8 +69,8 @@ private:
     KernelTitles titles() const;
     std::optional<std::int32_t> step() const;
     DurationsPanel::Lengths lengthsOfInstances(const KernelLine& line) const;
-    std::optional<query::PartyChoice> party() const; ///< none: all
-    QString partyWords() const;                      ///< "all 2 ranks", "GPU 1"
+    std::optional<query::ProcessChoice> chosen() const; ///< none: all
+    QString chosenWords() const;                        ///< "all 2 ranks", "GPU 1"
     void chooseLine(std::int64_t id);
     void openLine(std::int64_t id);
     void showOnTimeline();
@@ -89,7 +89,7 @@ private:
     std::optional<query::KernelsTable> times_;        // until full_ is loaded
     std::optional<KernelsReading> full_;
     std::optional<query::Answer>
-        attentionAnswer_; // of the run and party, whatever the grouping, step and range
+        attentionAnswer_; // of the run and chosen, whatever the grouping, step and range
     std::vector<KernelLine> lines_;
     QString wantedRange_;           // to be chosen once the ranges are known
     QString wantedOp_;              // to be selected once its shapes are known

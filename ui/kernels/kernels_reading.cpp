@@ -54,7 +54,7 @@ KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedR
     const store::RunReader& reader = session->reader();
     KernelsReading full{query::kernels(reader, query, cancelled), {}, {}, {}, {}, answer, {}};
     const store::EventCounts counts = reader.counts(*query.run);
-    if (second && query.parties.empty() && query.grouping != query::Grouping::Shape && !cancelled()) {
+    if (second && query.topology.empty() && query.grouping != query::Grouping::Shape && !cancelled()) {
         full.whyNoOther = whyNothingCorresponds(counts, *second);
         if (full.whyNoOther.isEmpty())
             full.other = linesOfOther(*second, query, cancelled);
@@ -65,10 +65,10 @@ KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedR
                                                        query.grouping == query::Grouping::Shape
                                                    ? query::Grouping::Name
                                                    : query.grouping,
-                                   .parties = query.parties};
+                                   .topology = query.topology};
     if (counts.deviceEvents == 0 && !cancelled()) {
         full.ops = query::ops(reader, events, query.span);
-        const bool isWhole = query.parties.empty() && !query.span;
+        const bool isWhole = query.topology.empty() && !query.span;
         if (full.ops->grouping == query::Grouping::Name && isWhole && !cancelled())
             full.opWork = query::roofline(reader, {query.run, query.range, query::Grouping::Op});
         // The instances of ops are those of the timeline, which knows no ranges.
@@ -81,11 +81,11 @@ KernelsReading readKernels(const SelectedRun& run, const std::optional<SelectedR
         full.byShape = query::roofline(reader, {.run = query.run,
                                                 .rangeGlob = query.range,
                                                 .grouping = query.grouping,
-                                                .parties = query.parties,
+                                                .topology = query.topology,
                                                 .step = query.step});
-    if (!answer && counts.deviceEvents + counts.ops <= kMostEvents && !query.parties.device && !cancelled())
+    if (!answer && counts.deviceEvents + counts.ops <= kMostEvents && !query.topology.device && !cancelled())
         full.attention =
-            query::answers(reader, {.run = query.run, .parties = query.parties}, "softmax-in-attention")
+            query::answers(reader, {.run = query.run, .topology = query.topology}, "softmax-in-attention")
                 .rows.front();
     return full;
 }

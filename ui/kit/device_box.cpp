@@ -16,18 +16,18 @@ void DeviceBox::forget()
     hide();
 }
 
-void DeviceBox::setDevices(std::vector<query::PartyChoice> devices)
+void DeviceBox::setDevices(std::vector<query::ProcessChoice> devices)
 {
     if (count() > 0 || devices.empty())
         return;
     devices_ = std::move(devices);
     addItem(tr("all GPUs"));
-    for (const query::PartyChoice& choice : devices_)
+    for (const query::ProcessChoice& choice : devices_)
         addItem(QString::fromStdString(choice.title));
     show();
 }
 
-const query::PartyChoice* DeviceBox::chosen() const
+const query::ProcessChoice* DeviceBox::chosen() const
 {
     const int index = currentIndex() - 1;
     return index < 0 ? nullptr : &devices_.at(std::size_t(index));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "ui/kit/controls.h"
 
 #include <vector>
@@ -16,12 +16,12 @@ public:
     /// Of another run: there is nothing to choose from.
     void forget();
     /// \param devices  those of query::deviceChoices(). Ignored after the first time until forget(), to keep the choice.
-    void setDevices(std::vector<query::PartyChoice> devices);
+    void setDevices(std::vector<query::ProcessChoice> devices);
     /// Null: all.
-    const query::PartyChoice* chosen() const;
+    const query::ProcessChoice* chosen() const;
 
 private:
-    std::vector<query::PartyChoice> devices_; ///< after "all"
+    std::vector<query::ProcessChoice> devices_; ///< after "all"
 };
 
 } // namespace tilescope::ui

@@ -25,15 +25,15 @@ ViewCommand& ViewCommand::add(const std::string& option, const std::string& valu
     return *this;
 }
 
-ViewCommand& ViewCommand::add(const query::PartyQuery& parties)
+ViewCommand& ViewCommand::add(const query::ProcessQuery& topology)
 {
-    if (parties.rank)
-        add("--rank", std::to_string(*parties.rank));
-    if (parties.pid)
-        add("--process", std::to_string(*parties.pid));
-    if (parties.device)
-        add("--device", std::to_string(*parties.device));
-    if (parties.allSteps)
+    if (topology.rank)
+        add("--rank", std::to_string(*topology.rank));
+    if (topology.pid)
+        add("--process", std::to_string(*topology.pid));
+    if (topology.device)
+        add("--device", std::to_string(*topology.device));
+    if (topology.allSteps)
         add("--all-steps");
     return *this;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "ui/kit/workspace.h"
 
 #include <string>
@@ -14,7 +14,7 @@ public:
     ViewCommand(const SelectedRun& run, const std::string& section);
 
     ViewCommand& add(const std::string& option, const std::string& value = {});
-    ViewCommand& add(const query::PartyQuery& parties);
+    ViewCommand& add(const query::ProcessQuery& topology);
     QString text() const { return QString::fromStdString(text_); }
 
 private:

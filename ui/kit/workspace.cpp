@@ -388,7 +388,7 @@ void Workspace::setTimeFilter(TimeFilter filter)
     emit timeFilterChanged();
 }
 
-void Workspace::setProcess(const query::PartyQuery& process)
+void Workspace::setProcess(const query::ProcessQuery& process)
 {
     if (process == process_)
         return;
@@ -458,7 +458,7 @@ std::vector<SelectedRun> Workspace::selectedRuns() const
         const auto filtered = std::ranges::find(timeFilter_, run.key, &TimeFilter::value_type::first);
         if (filtered != timeFilter_.end())
             run.span = filtered->second;
-        if (std::ranges::find(run.run->processes, process_, &query::PartyChoice::query) !=
+        if (std::ranges::find(run.run->processes, process_, &query::ProcessChoice::query) !=
             run.run->processes.end())
             run.process = process_;
         run.process.allSteps = allSteps_;

@@ -55,7 +55,7 @@ struct SelectedRun {
     QString letter;                           ///< A, B, …; empty if one run is selected
     QString title;                            ///< naive, flash 4k, naive batch 8 bf16
     std::optional<query::TimeSpan> span = {}; ///< of the time filter; pages limit what they show to it
-    query::PartyQuery process =
+    query::ProcessQuery process =
         {}; ///< of several, the one that pages show; empty: all, means where there are means
 
     QString source() const; ///< lm-small2 #1
@@ -137,8 +137,8 @@ public:
     const TimeFilter& timeFilter() const { return timeFilter_; }
 
     /// Limits pages to a process of runs that have several; empty: all of them. Runs without it are shown whole.
-    void setProcess(const query::PartyQuery& process);
-    const query::PartyQuery& process() const { return process_; }
+    void setProcess(const query::ProcessQuery& process);
+    const query::ProcessQuery& process() const { return process_; }
 
     /// Whether means of recordings are of all steps, instead of the typical ones (query::StepChoice).
     void setAllSteps(bool all);
@@ -220,7 +220,7 @@ private:
     std::set<int> untold_;    // failures that are still to be reported
     QString kernel_;
     TimeFilter timeFilter_;
-    query::PartyQuery process_;
+    query::ProcessQuery process_;
     bool allSteps_ = false;
     std::function<bool(const QString&, const ExperimentSpec&)> isQueued_;
     int nextFile_ = 1;

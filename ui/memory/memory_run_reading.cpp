@@ -12,16 +12,16 @@ namespace tilescope::ui {
 
 namespace {
 
-query::PartyQuery partiesOf(const RunParties& parties, std::optional<DeviceIndex> device)
+query::ProcessQuery topologyOf(const RunTopology& topology, std::optional<DeviceIndex> device)
 {
     const bool has =
-        device && std::ranges::find(parties.devices, *device, &TracedDevice::id) != parties.devices.end();
-    return has ? query::PartyQuery{.device = device->value} : query::PartyQuery{};
+        device && std::ranges::find(topology.devices, *device, &TracedDevice::id) != topology.devices.end();
+    return has ? query::ProcessQuery{.device = device->value} : query::ProcessQuery{};
 }
 
-void addGpus(MemoryRun& run, const RunParties& parties)
+void addGpus(MemoryRun& run, const RunTopology& topology)
 {
-    const PartyIndex index(parties, {});
+    const TopologyIndex index(topology, {});
     for (const DeviceIndex gpu : run.history->gpus)
         run.gpus.emplace_back(gpu, QString::fromStdString(query::deviceTitle(index, gpu)));
 }
@@ -48,12 +48,12 @@ std::vector<MemoryRun> readMemoryOutlines(const std::vector<SelectedRun>& runs,
         if (cancelled())
             break;
         auto session = run.file->borrow();
-        const RunParties parties = session->reader().parties(run.key.run);
-        auto history = query::memoryOutline(session->reader(), run.key.run, partiesOf(parties, device));
+        const RunTopology topology = session->reader().topology(run.key.run);
+        auto history = query::memoryOutline(session->reader(), run.key.run, topologyOf(topology, device));
         if (!history)
             break; // reading the blocks of a short run takes no longer
         MemoryRun outline{.letter = run.letter, .title = run.title, .history = history};
-        addGpus(outline, parties);
+        addGpus(outline, topology);
         outline.span = run.span;
         outline.steps = query::tracedSteps(session->reader(), run.key.run, history->origin, history->device);
         outline.isOutline = true;
@@ -72,8 +72,8 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std:
         MemoryRun one{.letter = run.letter, .title = run.title, .history = nullptr};
         one.span = run.span;
         reader.atOnce([&] {
-            const RunParties parties = reader.parties(run.key.run);
-            const query::PartyQuery wanted = partiesOf(parties, device);
+            const RunTopology topology = reader.topology(run.key.run);
+            const query::ProcessQuery wanted = topologyOf(topology, device);
             if (&run != &runs.front())
                 one.history = query::memoryOutline(reader, run.key.run, wanted);
             if (!one.history)
@@ -86,7 +86,7 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std:
             if (&run == &runs.front() && one.history)
                 one.predicted = predictedPeak(reader, run);
             if (one.history && !one.history->empty()) {
-                addGpus(one, parties);
+                addGpus(one, topology);
                 one.steps = query::tracedSteps(reader, run.key.run, one.history->origin, one.history->device);
             }
         });

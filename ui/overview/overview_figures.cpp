@@ -268,7 +268,7 @@ QString peakProcess(const OverviewData& data)
     for (const OverviewRun& run : data.runs) {
         if (run.data->processWords.empty())
             continue;
-        const std::vector<TracedProcess>& processes = run.data->parties.processes;
+        const std::vector<TracedProcess>& processes = run.data->topology.processes;
         const bool areRanks = std::ranges::all_of(
             processes, [](const TracedProcess& process) { return process.rank.has_value(); });
         words << (run.data->process.empty() || !run.data->live

@@ -52,13 +52,13 @@ void addSource(Rows& rows, const OverviewRun& run)
              program);
 }
 
-void addProcesses(Rows& rows, const RunParties& parties)
+void addProcesses(Rows& rows, const RunTopology& topology)
 {
     std::set<std::string> hosts;
     std::set<std::string> names;
     std::set<std::int32_t> ranks;
     std::int32_t world = 0;
-    for (const TracedProcess& process : parties.processes) {
+    for (const TracedProcess& process : topology.processes) {
         hosts.insert(process.host);
         names.insert(process.name);
         if (process.rank)
@@ -78,20 +78,20 @@ void addProcesses(Rows& rows, const RunParties& parties)
     if (!ranks.empty())
         rows.add(ranks.size() > 1 ? QObject::tr("Ranks") : QObject::tr("Rank"),
                  world > 0 ? QObject::tr("%1 of %2").arg(all).arg(world) : all);
-    if (parties.processes.size() > 1)
+    if (topology.processes.size() > 1)
         rows.add(QObject::tr("Processes"),
                  QStringLiteral("%1 %2")
-                     .arg(wholeNumber(std::ssize(parties.processes)), joined(names, word))
+                     .arg(wholeNumber(std::ssize(topology.processes)), joined(names, word))
                      .trimmed());
 }
 
 void addDevices(Rows& rows, const query::RunOverview& run)
 {
-    if (!run.parties.devices.empty()) {
-        const TracedDevice& first = run.parties.devices.front();
-        const QString each = run.parties.devices.size() > 1 ? QObject::tr(" each") : QString();
-        rows.add(run.parties.devices.size() > 1 ? QObject::tr("GPUs") : QObject::tr("GPU"),
-                 gpusOf(run.parties));
+    if (!run.topology.devices.empty()) {
+        const TracedDevice& first = run.topology.devices.front();
+        const QString each = run.topology.devices.size() > 1 ? QObject::tr(" each") : QString();
+        rows.add(run.topology.devices.size() > 1 ? QObject::tr("GPUs") : QObject::tr("GPU"),
+                 gpusOf(run.topology));
         rows.addBoth(
             QObject::tr("SMs"), first.multiprocessors ? QString::number(*first.multiprocessors) : QString(),
             QObject::tr("memory"), first.memory ? byteText(double(first.memory->count)) + each : QString());
@@ -112,10 +112,10 @@ void addDevices(Rows& rows, const query::RunOverview& run)
 
 } // namespace
 
-QString gpusOf(const RunParties& parties)
+QString gpusOf(const RunTopology& topology)
 {
     std::map<std::string, int> names;
-    for (const TracedDevice& device : parties.devices)
+    for (const TracedDevice& device : topology.devices)
         ++names[device.name];
     QStringList words;
     for (const auto& [name, count] : names)
@@ -130,7 +130,7 @@ std::vector<KeyValueRow> machineRows(const OverviewRun& run)
     Rows rows;
     const query::RunOverview& data = *run.data;
     addSource(rows, run);
-    addProcesses(rows, data.parties);
+    addProcesses(rows, data.topology);
     rows.add(QObject::tr("Snapshot"), QString::fromUtf8(data.fact("snapshot.file")));
     if (data.run.traits().isMemoryOnly)
         rows.add(QObject::tr("Allocator"), QString::fromUtf8(data.fact("env.PYTORCH_CUDA_ALLOC_CONF")));

@@ -14,6 +14,6 @@ namespace tilescope::ui {
 std::vector<KeyValueRow> machineRows(const OverviewRun& run);
 
 /// "NVIDIA H200", "2 × NVIDIA H200"; empty if the devices have no names.
-QString gpusOf(const RunParties& parties);
+QString gpusOf(const RunTopology& topology);
 
 } // namespace tilescope::ui

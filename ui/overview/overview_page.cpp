@@ -64,7 +64,7 @@ OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query:
 }
 
 // After this time, what has been read so far is shown.
-constexpr int kPatienceMs = 150;
+constexpr int kTimeoutMs = 150;
 
 std::vector<SelectedRun> firstTwo(const std::vector<SelectedRun>& runs)
 {
@@ -368,7 +368,7 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
     isLoading_ = true;
     makeShown();
     advicePanel_->expect();
-    showBasics(runs, kPatienceMs);
+    showBasics(runs, kTimeoutMs);
     loading_.start(
         [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, true, cancelled); },
         [this, runs](const OverviewData& overview) {
@@ -390,16 +390,16 @@ void OverviewPage::showRuns(const std::vector<SelectedRun>& runs)
 }
 
 // Figures that need no events are shown if the rest takes longer.
-void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int patienceMs)
+void OverviewPage::showBasics(const std::vector<SelectedRun>& runs, int delayMs)
 {
     soon_.stop();
     basics_.start(
         [shown = firstTwo(runs)](const query::Cancelled& cancelled) { return read(shown, false, cancelled); },
-        [this, runs, patienceMs](OverviewData overview) {
+        [this, runs, delayMs](OverviewData overview) {
             keepTrace(overview, whole_);
             soon_.disconnect();
             connect(&soon_, &QTimer::timeout, this, [this, runs, overview] { loaded(runs, overview); });
-            soon_.start(patienceMs);
+            soon_.start(delayMs);
         },
         [this](const QString& sentence) { stack_->showMessage(sentence); });
 }
@@ -434,7 +434,7 @@ void OverviewPage::describe(const std::vector<SelectedRun>& runs, const Overview
     const query::RunOverview& first = *overview.runs.front().data;
     QStringList words;
     const std::string_view gpu = first.run.result.device.starts_with("cuda") ? first.fact("gpu.0.name") : "";
-    const QString traced = gpusOf(first.parties);
+    const QString traced = gpusOf(first.topology);
     words << (traced.isEmpty() ? QString::fromUtf8(gpu.empty() ? first.fact("cpu.model") : gpu) : traced);
     if (!first.fact("libtorch").empty())
         words << tr("PyTorch %1").arg(QString::fromUtf8(first.fact("libtorch")));

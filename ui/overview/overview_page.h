@@ -67,7 +67,7 @@ private:
     void layCards();
     void showCards(const std::vector<KeyFigure>& figures);
 
-    void showBasics(const std::vector<SelectedRun>& runs, int patienceMs);
+    void showBasics(const std::vector<SelectedRun>& runs, int delayMs);
     void showLists(const OverviewData& overview, bool gpu);
 
     JobTracker basics_{this};

@@ -90,33 +90,33 @@ void TimelineNotebook::setRuns(std::vector<SelectedRun> runs)
     runs_ = std::move(runs);
     editor_->hide();
     for (const SelectedRun& run : runs_)
-        if (const QString file = fileOf(run); !books_.contains(file))
+        if (const QString file = fileOf(run); !files_.contains(file))
             read(file);
     show();
 }
 
 void TimelineNotebook::read(const QString& file)
 {
-    Book& book = books_[file];
-    book.jobs = std::make_unique<JobTracker>(this);
-    book.jobs->start([file](const query::Cancelled&) { return readNotes(file); },
-                     [this, file](std::vector<TimelineNote> notes) {
-                         books_[file].kept = std::move(notes);
-                         show();
-                     },
-                     [this](const QString& sentence) { emit problem(sentence); });
+    FileNotes& notes = files_[file];
+    notes.jobs = std::make_unique<JobTracker>(this);
+    notes.jobs->start([file](const query::Cancelled&) { return readNotes(file); },
+                      [this, file](std::vector<TimelineNote> notes) {
+                          files_[file].kept = std::move(notes);
+                          show();
+                      },
+                      [this](const QString& sentence) { emit problem(sentence); });
 }
 
 // Writes every edit that is not known to be written: a replaced job may or may not have written its edits, and
 // applying an edit twice is harmless.
 void TimelineNotebook::save(const QString& file)
 {
-    Book& book = books_[file];
-    const std::size_t count = book.unsaved.size();
-    book.jobs->start(
-        [file, edits = book.unsaved](const query::Cancelled&) { return changeNotes(file, edits); },
+    FileNotes& notes = files_[file];
+    const std::size_t count = notes.unsaved.size();
+    notes.jobs->start(
+        [file, edits = notes.unsaved](const query::Cancelled&) { return changeNotes(file, edits); },
         [this, file, count](std::vector<TimelineNote> notes) {
-            Book& saved = books_[file];
+            FileNotes& saved = files_[file];
             saved.kept = std::move(notes);
             saved.unsaved.erase(saved.unsaved.begin(), saved.unsaved.begin() + std::ptrdiff_t(count));
             show();
@@ -126,7 +126,7 @@ void TimelineNotebook::save(const QString& file)
 
 void TimelineNotebook::edit(const QString& file, NoteEdit edit)
 {
-    books_[file].unsaved.push_back(std::move(edit));
+    files_[file].unsaved.push_back(std::move(edit));
     show();
     save(file);
 }
@@ -136,10 +136,10 @@ void TimelineNotebook::show()
     shown_.clear();
     const std::size_t sections = view_.scene().sections.size();
     for (std::size_t s = 0; s < runs_.size() && s < sections; ++s) {
-        const auto book = books_.find(fileOf(runs_[s]));
-        if (book == books_.end())
+        const auto notes = files_.find(fileOf(runs_[s]));
+        if (notes == files_.end())
             continue;
-        for (const TimelineNote& note : edited(book->second.kept, book->second.unsaved))
+        for (const TimelineNote& note : edited(notes->second.kept, notes->second.unsaved))
             if (note.run.toStdString() == runs_[s].run->uid)
                 shown_.push_back({note.id, s, note.at, note.length, note.text});
     }
@@ -149,8 +149,8 @@ void TimelineNotebook::show()
 
 std::pair<QString, std::optional<TimelineNote>> TimelineNotebook::find(const QString& id) const
 {
-    for (const auto& [file, book] : books_)
-        for (const TimelineNote& note : edited(book.kept, book.unsaved))
+    for (const auto& [file, notes] : files_)
+        for (const TimelineNote& note : edited(notes.kept, notes.unsaved))
             if (note.id == id)
                 return {file, note};
     return {};

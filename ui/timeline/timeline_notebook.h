@@ -61,7 +61,7 @@ signals:
     void problem(const QString& sentence);
 
 private:
-    struct Book {
+    struct FileNotes {
         std::vector<TimelineNote> kept; ///< as the sidecar has them
         std::vector<NoteEdit> unsaved;  ///< not known to be in the sidecar yet
         std::unique_ptr<JobTracker> jobs;
@@ -78,7 +78,7 @@ private:
     TimelineView& view_;
     NoteEditor* editor_;
     std::vector<SelectedRun> runs_;
-    std::map<QString, Book> books_; ///< by sidecar
+    std::map<QString, FileNotes> files_; ///< by sidecar
     std::vector<SceneNote> shown_;
     QString editedFile_;
     TimelineNote edited_; ///< the note in the editor

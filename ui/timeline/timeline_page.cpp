@@ -158,7 +158,7 @@ void TimelinePage::connectParts()
 QString TimelinePage::processTitle() const
 {
     for (const SelectedRun& run : runs_)
-        for (const query::PartyChoice& process : run.run->processes)
+        for (const query::ProcessChoice& process : run.run->processes)
             if (process.query == workspace().process())
                 return QString::fromStdString(process.title);
     return {};

@@ -79,11 +79,11 @@ std::shared_ptr<const WaitingReading> readingOf(const query::WaitingRecords& rec
 /// The command that records the program of a run of one process again; empty: it is not known.
 QString recordAgain(const store::RunReader& reader, RunId run)
 {
-    const RunParties parties = reader.parties(run);
-    if (parties.processes.size() != 1 || parties.processes.front().commandLine.empty())
+    const RunTopology topology = reader.topology(run);
+    if (topology.processes.size() != 1 || topology.processes.front().commandLine.empty())
         return {};
     return QStringLiteral("tilescope record -o after.tscope -- ") +
-           QString::fromStdString(parties.processes.front().commandLine);
+           QString::fromStdString(topology.processes.front().commandLine);
 }
 
 } // namespace
@@ -302,7 +302,7 @@ void WaitingPage::load()
             auto session = run.file->borrow();
             const store::RunReader& reader = session->reader();
             const query::WaitingRecords records = query::waitingRecords(
-                reader, {.run = run.key.run, .parties = run.process, .step = step, .span = run.span});
+                reader, {.run = run.key.run, .topology = run.process, .step = step, .span = run.span});
             loaded.first = readingOf(records, reader);
             loaded.tree = std::make_shared<const query::CallTreeTable>(query::idleTree(records));
             loaded.again = recordAgain(reader, run.key.run);
@@ -316,7 +316,7 @@ void WaitingPage::load()
             if (second) {
                 auto other = second->file->borrow();
                 loaded.second = readingOf(query::waitingRecords(other->reader(), {.run = second->key.run,
-                                                                                  .parties = second->process,
+                                                                                  .topology = second->process,
                                                                                   .span = second->span}),
                                           other->reader());
             }

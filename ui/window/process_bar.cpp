@@ -17,12 +17,12 @@ namespace tilescope::ui {
 namespace {
 
 /// The processes of all selected runs that have several, each once.
-std::vector<query::PartyChoice> processesOf(const Workspace& workspace)
+std::vector<query::ProcessChoice> processesOf(const Workspace& workspace)
 {
-    std::vector<query::PartyChoice> all;
+    std::vector<query::ProcessChoice> all;
     for (const SelectedRun& run : workspace.selectedRuns())
-        for (const query::PartyChoice& process : run.run->processes)
-            if (std::ranges::find(all, process.query, &query::PartyChoice::query) == all.end())
+        for (const query::ProcessChoice& process : run.run->processes)
+            if (std::ranges::find(all, process.query, &query::ProcessChoice::query) == all.end())
                 all.push_back(process);
     return all;
 }
@@ -46,7 +46,8 @@ ProcessBar::ProcessBar(Workspace& workspace, QWidget* parent)
     layout->addWidget(choice_);
     layout->addWidget(words_, 1);
     connect(choice_, &QComboBox::activated, this, [this](int index) {
-        workspace_.setProcess(index <= 0 ? query::PartyQuery{} : processes_.at(std::size_t(index - 1)).query);
+        workspace_.setProcess(index <= 0 ? query::ProcessQuery{}
+                                         : processes_.at(std::size_t(index - 1)).query);
     });
     connect(&workspace_, &Workspace::selectionChanged, this, &ProcessBar::follow);
     connect(&workspace_, &Workspace::processChanged, this, &ProcessBar::follow);
@@ -68,9 +69,9 @@ void ProcessBar::follow()
     const QSignalBlocker blocker(choice_);
     choice_->clear();
     choice_->addItem(QString::fromStdString(query::processWords(processes_, {})));
-    for (const query::PartyChoice& process : processes_)
+    for (const query::ProcessChoice& process : processes_)
         choice_->addItem(QString::fromStdString(process.title));
-    const auto chosen = std::ranges::find(processes_, workspace_.process(), &query::PartyChoice::query);
+    const auto chosen = std::ranges::find(processes_, workspace_.process(), &query::ProcessChoice::query);
     choice_->setCurrentIndex(chosen == processes_.end() ? 0 : int(chosen - processes_.begin()) + 1);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 
 #include <QFrame>
 
@@ -30,7 +30,7 @@ private:
     const Page* page_ = nullptr;
     ComboBox* choice_;
     SentenceLabel* words_;
-    std::vector<query::PartyChoice> processes_; ///< after the mean
+    std::vector<query::ProcessChoice> processes_; ///< after the mean
 };
 
 } // namespace tilescope::ui

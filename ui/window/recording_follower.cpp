@@ -43,7 +43,7 @@ QString contentsOf(const std::filesystem::path& file, RunId run)
 {
     const query::FileSession session(file);
     const store::EventCounts counts = session.reader().counts(run);
-    const auto processes = std::ssize(session.reader().parties(run).processes);
+    const auto processes = std::ssize(session.reader().topology(run).processes);
     QStringList words;
     if (counts.deviceEvents > 0)
         words << counted(counts.deviceEvents, "GPU activity", "GPU activities");

@@ -5,8 +5,8 @@
 #include "ui/experiment/point_grid_view.h"
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
-#include "ui/jobs/handover.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/jobs/thread_order.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/timeline/timeline_play.h"
@@ -35,11 +35,11 @@ void waitUntilSettled()
     // A job's result may start another job, which may have ended before the pool is asked again: settled means
     // that twice in a row no job was started and no result was posted, and that no theme is being applied.
     for (int quiet = 0; quiet < 2;) {
-        const unsigned before = Handover::given();
+        const unsigned before = ThreadOrder::given();
         backgroundPool().waitForDone();
         QApplication::sendPostedEvents();
         QApplication::processEvents();
-        quiet = Handover::given() == before && !Theme::instance().isChanging() ? quiet + 1 : 0;
+        quiet = ThreadOrder::given() == before && !Theme::instance().isChanging() ? quiet + 1 : 0;
     }
 }
 
@@ -123,10 +123,10 @@ void writeDialogs(MainWindow& window, const QString& folder, const QString& suff
 // Runs the event loop until something is so.
 template <class Condition> bool waitFor(const Condition& condition)
 {
-    constexpr qint64 kPatienceMs = 60'000;
+    constexpr qint64 kTimeoutMs = 60'000;
     QElapsedTimer clock;
     clock.start();
-    while (!condition() && clock.elapsed() < kPatienceMs)
+    while (!condition() && clock.elapsed() < kTimeoutMs)
         QApplication::processEvents(QEventLoop::WaitForMoreEvents, 100);
     return condition();
 }

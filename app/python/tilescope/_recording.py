@@ -348,18 +348,18 @@ def _text(value):
 
 def _steps_of(connection, run):
     """Rows of _STEPS for a run."""
-    parties = _Parties(connection, run)
+    topology = _Topology(connection, run)
     on_gpu = any(_chunks(connection, table, run)[2] > 0 for table in ("kernel", "copy"))
     stored = connection.execute("select step, process, start, end, gpu_busy, launching, synchronizing, tracing, unexplained "
                                 "from step_total where run = ? order by start, id", (run,)).fetchall()
-    for step, process, start, end, *parts in stored or _computed_steps(connection, run, parties, on_gpu):
+    for step, process, start, end, *parts in stored or _computed_steps(connection, run, topology, on_gpu):
         limit = _steps.verdict(end - start, *parts) if on_gpu else b"CPU"
         if not on_gpu:
             parts = (None,) * 5
-        yield (run, step, parties.rank_of(process), *parties.numbers_of(process), start, end, end - start, *parts, limit)
+        yield (run, step, topology.rank_of(process), *topology.numbers_of(process), start, end, end - start, *parts, limit)
 
 
-def _computed_steps(connection, run, parties, on_gpu):
+def _computed_steps(connection, run, topology, on_gpu):
     """The same as the rows of step_total, which only long runs have."""
     def events(table, columns):
         return connection.execute("select start, start + duration, {} from {} where run = ? and id between ? and ?".format(
@@ -377,17 +377,17 @@ def _computed_steps(connection, run, parties, on_gpu):
     if on_gpu:
         for table in ("kernel", "copy"):
             for start, end, launched, step, of, stream in events(table, "start - queued, step, device, stream"):
-                device[parties.of_stream(of, stream)].append((start, end, launched, step, (of, stream)))
+                device[topology.of_stream(of, stream)].append((start, end, launched, step, (of, stream)))
         kinds = texts("api_call", "kind")
         for start, end, kind, thread in events("api_call", "kind, thread"):
-            calls[parties.of_thread(thread)].append((start, end, kinds.get(kind)))
+            calls[topology.of_thread(thread)].append((start, end, kinds.get(kind)))
     hosts = collections.defaultdict(dict)
     for start, end, step, _, thread in ranges:
-        hosts[parties.of_thread(thread)].setdefault(step, (start, end))
+        hosts[topology.of_thread(thread)].setdefault(step, (start, end))
     walls = {process: _steps.walls(of, device[process]) for process, of in hosts.items()}
     launches = {process: _steps.last_launches(of, device[process], calls[process]) for process, of in hosts.items()}
     for _, _, step, _, thread in ranges:
-        process = parties.of_thread(thread)
+        process = topology.of_thread(thread)
         wall = walls[process][step]
         parts = ()
         if on_gpu:
@@ -396,7 +396,7 @@ def _computed_steps(connection, run, parties, on_gpu):
         yield (step, process, *wall, *parts)
 
 
-class _Parties:
+class _Topology:
     """The processes of a run and what belongs to them; None for everything if the run has one process."""
 
     def __init__(self, connection, run):

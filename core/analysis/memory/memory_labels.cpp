@@ -94,9 +94,9 @@ MemoryLabels::MemoryLabels(StringTable& strings) : strings_(strings) {}
 
 void MemoryLabels::learn(const MemoryFacts& facts)
 {
-    const std::vector<AllocationUse> uses = allocationUses(facts.rehearsed, facts.held, facts.saved);
+    const std::vector<AllocationUse> uses = allocationUses(facts.reference, facts.held, facts.saved);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-        const AllocEvent& event = facts.rehearsed[i];
+        const AllocEvent& event = facts.reference[i];
         if (event.action == AllocAction::Alloc)
             queues_[{event.path, event.bytes, event.step != kNoStep}].allocations.push_back(
                 {uses[i], event.op});

@@ -18,7 +18,7 @@ struct AllocationUse {
     std::optional<std::size_t> saved = {}; ///< index of the saved tensor with this storage
 };
 
-/// What each allocation of a rehearsed step was for; default values for other events.
+/// What each allocation of a reference step was for; default values for other events.
 ///
 /// A block belongs to the tensors that `held` and `saved` record at its address during its life; if there are
 /// several, a parameter, gradient, optimizer state, input or workspace takes precedence over an activation.
@@ -30,26 +30,26 @@ std::vector<AllocationUse> allocationUses(std::span<const AllocEvent> events,
                                           std::span<const SavedTensor> saved);
 
 /// Assigns a category to each allocation event of the traced steps, as the events arrive. A step repeats the allocations
-/// of the rehearsed step: the k-th allocation of a size in a range has the category of the k-th such allocation of the
-/// rehearsed step. During set-up, an allocation belongs to the tensor that its range names (setUpTensor).
+/// of the reference step: the k-th allocation of a size in a range has the category of the k-th such allocation of the
+/// reference step. During set-up, an allocation belongs to the tensor that its range names (setUpTensor).
 ///
 /// One thread at a time: learn() and begin() before the first label().
 class MemoryLabels {
 public:
     explicit MemoryLabels(StringTable& strings);
 
-    /// Takes the uses of allocations from the rehearsed step.
+    /// Takes the uses of allocations from the reference step.
     void learn(const MemoryFacts& facts);
     /// Uses the blocks that were allocated when the trace began.
     void begin(std::span<const MemoryBlock> blocks);
-    /// Fills `category`, and `op` if the event has none but its rehearsed allocation had one. Events must be
+    /// Fills `category`, and `op` if the event has none but its reference allocation had one. Events must be
     /// in time order, also across calls.
     void label(std::span<AllocEvent> events);
 
-    /// The saved tensors of the rehearsed step, with the times at which the first traced step allocated and
+    /// The saved tensors of the reference step, with the times at which the first traced step allocated and
     /// freed them.
     std::vector<SavedTensor> savedTensors() const;
-    /// Allocations within traced steps that the rehearsed step did not make.
+    /// Allocations within traced steps that the reference step did not make.
     std::int64_t unmatched() const { return unmatched_; }
 
 private:
@@ -78,7 +78,7 @@ private:
 
     Block allocated(AllocEvent& event);
     void freed(AllocEvent& event, const std::optional<Block>& closed);
-    /// The category of an allocation that the rehearsed step did not make, from its range.
+    /// The category of an allocation that the reference step did not make, from its range.
     MemoryCategory categoryOf(StringId path);
     StringId wordFor(MemoryCategory category);
 

@@ -43,7 +43,7 @@ PathPart partOfFamily(KernelFamily family)
 
 DeviceActivities::DeviceActivities(const RecordingView& view, GraphParts& parts)
     : view_(view), parts_(parts), order_(view.device.size()), firsts_(view.device.size()),
-      lasts_(view.device.size()), meeting_(view.device.size(), -1), causedAt_(view.device.size())
+      lasts_(view.device.size()), collectiveOf_(view.device.size(), -1), causedAt_(view.device.size())
 {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return view.device[i].start; });
@@ -65,7 +65,7 @@ const std::vector<DeviceActivities::End>& DeviceActivities::endsOf(ProcessIndex 
 
 ProcessIndex DeviceActivities::processOf(const DeviceEvent& event) const
 {
-    return view_.parties.of(event.device, event.stream);
+    return view_.topology.of(event.device, event.stream);
 }
 
 KernelFamily DeviceActivities::familyOf(const DeviceEvent& event)
@@ -88,16 +88,16 @@ void DeviceActivities::findCollectives()
         if (const auto found = events.find(view_.device[i].correlation.value); found != events.end())
             found->second = i;
     for (const MatchedCollective& matched :
-         matchCollectives(view_.collectives, {}, view_.parties, view_.textOf)) {
+         matchCollectives(view_.collectives, {}, view_.topology, view_.textOf)) {
         Arrivals arrivals;
         for (const CollectivePart& part : matched.parts) {
             const auto found = events.find(view_.collectives[part.record].correlation.value);
             if (found == events.end() || found->second == view_.device.size())
                 continue;
-            meeting_[found->second] = static_cast<std::int32_t>(meetings_.size());
+            collectiveOf_[found->second] = static_cast<std::int32_t>(collectives_.size());
             arrivals.ready = std::max(arrivals.ready, view_.device[found->second].start);
         }
-        meetings_.push_back(std::move(arrivals));
+        collectives_.push_back(std::move(arrivals));
     }
 }
 
@@ -125,9 +125,9 @@ void DeviceActivities::addActivities()
                               .device = event.device,
                               .stream = event.stream,
                               .step = event.step});
-        Arrivals* const meeting =
-            meeting_[i] < 0 ? nullptr : &meetings_[static_cast<std::size_t>(meeting_[i])];
-        const PathPart part = meeting     ? PathPart::Communication
+        Arrivals* const arrivals =
+            collectiveOf_[i] < 0 ? nullptr : &collectives_[static_cast<std::size_t>(collectiveOf_[i])];
+        const PathPart part = arrivals    ? PathPart::Communication
                               : !isKernel ? PathPart::Memory
                                           : partOfFamily(family);
         const auto call = event.correlation ? calls_.find(event.correlation.value) : calls_.end();
@@ -135,13 +135,13 @@ void DeviceActivities::addActivities()
         const bool hasWaited = !isKernel && call != calls_.end() && call->second >= event.end;
         const Timestamp calledUntil = call == calls_.end() || hasWaited ? Timestamp{} : call->second;
         // If a rank leaves before another arrives, as in a broadcast, the ranks do not meet.
-        if (meeting && meeting->ready < event.end) {
+        if (arrivals && arrivals->ready < event.end) {
             firsts_[i] = parts_.add({event.start, event.start}, part, source, calledUntil);
-            lasts_[i] = parts_.add({meeting->ready, event.end}, part, source);
-            meeting->activities.push_back(firsts_[i]);
+            lasts_[i] = parts_.add({arrivals->ready, event.end}, part, source);
+            arrivals->activities.push_back(firsts_[i]);
         } else {
             firsts_[i] = lasts_[i] = parts_.add({event.start, event.end}, part, source, calledUntil);
-            meeting_[i] = -1;
+            collectiveOf_[i] = -1;
         }
         // Before the first activity of a view, the device may have been busy. Copies wait for the host as well.
         Timestamp& ranUntil = ranUntilOf.try_emplace(process, Timestamp::max()).first->second;
@@ -154,8 +154,9 @@ void DeviceActivities::addActivities()
     for (auto& [process, ends] : ends_)
         std::ranges::stable_sort(ends, {}, &End::time);
     for (const std::size_t i : order_)
-        if (meeting_[i] >= 0)
-            for (const std::uint32_t arrival : meetings_[static_cast<std::size_t>(meeting_[i])].activities)
+        if (collectiveOf_[i] >= 0)
+            for (const std::uint32_t arrival :
+                 collectives_[static_cast<std::size_t>(collectiveOf_[i])].activities)
                 parts_.depend(arrival, lasts_[i], Cause::Collective);
 }
 

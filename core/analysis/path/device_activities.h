@@ -56,8 +56,8 @@ private:
     std::vector<std::size_t> order_;                     ///< events by start
     std::vector<std::uint32_t> firsts_;                  ///< by event
     std::vector<std::uint32_t> lasts_;                   ///< by event
-    std::vector<std::int32_t> meeting_;                  ///< by event: index into `meetings_`; -1: none
-    std::vector<Arrivals> meetings_;                     ///< of matched collectives
+    std::vector<std::int32_t> collectiveOf_;             ///< by event: index into `collectives_`; -1: none
+    std::vector<Arrivals> collectives_;                  ///< of matched collectives
     std::unordered_map<std::uint32_t, Timestamp> calls_; ///< by correlation: end of the launch call
     std::vector<Timestamp> causedAt_; ///< by event: its launch, or the latest end of its dependencies
     std::map<ProcessIndex, std::vector<End>> ends_;

@@ -81,7 +81,7 @@ HostActivities::HostActivities(const RecordingView& view, const DeviceActivities
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
         addActivities(lane);
     addHandOvers();
-    addMeetings();
+    addCollectives();
 }
 
 void HostActivities::findStagedCopies()
@@ -125,7 +125,7 @@ HostActivities::Lane& HostActivities::laneOf(ThreadId thread)
 {
     const auto [known, isNew] = threads_.try_emplace(thread, lanes_.size());
     if (isNew) {
-        const ProcessIndex process = view_.parties.of(thread);
+        const ProcessIndex process = view_.topology.of(thread);
         processes_[process].push_back(lanes_.size());
         lanes_.push_back({.thread = thread, .process = process});
         lanes_.back().source = parts_.addSource({.process = process, .thread = thread});
@@ -215,15 +215,15 @@ void HostActivities::readCalls()
 
 void HostActivities::readCollectives()
 {
-    meetingOf_.assign(view_.collectives.size(), 0);
+    collectiveOf_.assign(view_.collectives.size(), 0);
     for (const MatchedCollective& matched :
-         matchCollectives(view_.collectives, {}, view_.parties, view_.textOf)) {
-        Meeting meeting;
+         matchCollectives(view_.collectives, {}, view_.topology, view_.textOf)) {
+        CollectiveCalls calls;
         for (const CollectivePart& part : matched.parts) {
-            meetingOf_[part.record] = meetings_.size();
-            meeting.ready = std::max(meeting.ready, part.time.start);
+            collectiveOf_[part.record] = collectives_.size();
+            calls.ready = std::max(calls.ready, part.time.start);
         }
-        meetings_.push_back(std::move(meeting));
+        collectives_.push_back(std::move(calls));
     }
     for (std::size_t i = 0; i < view_.collectives.size(); ++i) {
         const Collective& record = view_.collectives[i];
@@ -430,23 +430,23 @@ void HostActivities::addActivities(std::size_t index)
 
 void HostActivities::addCollective(Lane& lane, Interval span, const Event& event)
 {
-    Meeting& meeting = meetings_[meetingOf_[*event.collective]];
+    CollectiveCalls& calls = collectives_[collectiveOf_[*event.collective]];
     // If a rank leaves before another arrives, as in a broadcast, the ranks do not meet.
-    if (span != event.host.time || meeting.ready >= span.end) {
+    if (span != event.host.time || calls.ready >= span.end) {
         addSpan(lane, span, PathPart::Communication, event.host.source);
         return;
     }
-    meeting.arrivals.push_back(
+    calls.arrivals.push_back(
         addSpan(lane, {span.start, span.start}, PathPart::Communication, event.host.source));
-    meeting.transfers.push_back(
-        addSpan(lane, {meeting.ready, span.end}, PathPart::Communication, event.host.source));
+    calls.transfers.push_back(
+        addSpan(lane, {calls.ready, span.end}, PathPart::Communication, event.host.source));
 }
 
-void HostActivities::addMeetings()
+void HostActivities::addCollectives()
 {
-    for (const Meeting& meeting : meetings_)
-        for (const std::uint32_t transfer : meeting.transfers)
-            for (const std::uint32_t arrival : meeting.arrivals)
+    for (const CollectiveCalls& calls : collectives_)
+        for (const std::uint32_t transfer : calls.transfers)
+            for (const std::uint32_t arrival : calls.arrivals)
                 parts_.depend(arrival, transfer, Cause::Collective);
 }
 

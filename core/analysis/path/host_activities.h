@@ -67,7 +67,7 @@ private:
         bool isForCollectives = false;            ///< it has collectives and ranges, but no ops or calls
     };
     /// A collective on the host.
-    struct Meeting {
+    struct CollectiveCalls {
         Timestamp ready{}; ///< when the last rank has arrived
         std::vector<std::uint32_t> arrivals;
         std::vector<std::uint32_t> transfers;
@@ -93,7 +93,7 @@ private:
     void letTakesMakeRoom(const Lane& lane);
     void addCollective(Lane& lane, Interval span, const Event& event);
     void addHandOvers();
-    void addMeetings();
+    void addCollectives();
     std::uint32_t addSpan(Lane& lane, Interval time, PathPart part, std::uint32_t source);
     std::optional<DeviceActivities::End> awaited(const Lane& lane, const ApiCall& call, Interval span) const;
     bool waitsForDevice(const ApiCall& call) const;
@@ -123,8 +123,8 @@ private:
     std::unordered_map<std::uint32_t, const Wait*> waits_;       ///< waits of the host, by correlation
     std::unordered_map<std::uint32_t, StagedCopy> stagedCopies_; ///< by correlation
     std::vector<HandOver> handOvers_;
-    std::vector<Meeting> meetings_;
-    std::vector<std::size_t> meetingOf_; ///< by record of a collective
+    std::vector<CollectiveCalls> collectives_;
+    std::vector<std::size_t> collectiveOf_; ///< by record of a collective
 };
 
 } // namespace tilescope::analysis

@@ -39,7 +39,7 @@ public:
         for (std::size_t i = 0; i < view_.device.size(); ++i)
             if (const DeviceEvent& event = view_.device[i];
                 event.launchThread && event.launched != Timestamp{})
-                processes_[view_.parties.of(event.launchThread)].push_back(
+                processes_[view_.topology.of(event.launchThread)].push_back(
                     {event.launched, Instant::Kind::Launch, event.launchThread, i});
         for (auto& [process, instants] : processes_)
             inferOf(instants);
@@ -62,7 +62,7 @@ private:
             if (!kind->second)
                 continue;
             hasWaits_ = hasWaits_ || kind->second == Instant::Kind::Wait;
-            processes_[view_.parties.of(call.thread)].push_back({call.start, *kind->second, call.thread});
+            processes_[view_.topology.of(call.thread)].push_back({call.start, *kind->second, call.thread});
         }
     }
 

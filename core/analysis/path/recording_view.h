@@ -5,7 +5,7 @@
 #include "core/analysis/path/launch_lag.h"
 #include "core/analysis/time/text_of.h"
 #include "core/model/events.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ struct RecordingView {
     std::span<const DeviceEvent> device;
     std::span<const Wait> waits;
     std::span<const Collective> collectives;
-    const PartyIndex& parties;
+    const TopologyIndex& topology;
     TextOf textOf;
     std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
     UsualLags usual = {};                                          ///< LaunchLag::usual() of the recording

@@ -59,14 +59,14 @@ bool MatchedCollective::overlaps() const
 
 std::vector<MatchedCollective> matchCollectives(std::span<const Collective> records,
                                                 std::span<const Timestamp> launches,
-                                                const PartyIndex& parties, const TextOf& textOf)
+                                                const TopologyIndex& topology, const TextOf& textOf)
 {
     // If a process has several records with one number, the last component counts them, so that none is lost.
     using Key = std::tuple<StringId, StringId, StringId, std::int64_t, std::size_t>;
     std::map<Key, MatchedCollective> found;
     std::map<std::tuple<ProcessIndex, StringId, StringId, StringId, std::int64_t>, std::size_t> repeats;
-    const bool hasOneRank = !parties.hasSeveral();
-    const std::vector<TracedProcess>& processes = parties.parties().processes;
+    const bool hasOneRank = !topology.hasSeveral();
+    const std::vector<TracedProcess>& processes = topology.topology().processes;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const Collective& record = records[i];
         if (record.peer >= 0)
@@ -88,7 +88,7 @@ std::vector<MatchedCollective> matchCollectives(std::span<const Collective> reco
             collective.bytes = -1;
         }
         const std::optional<std::int32_t> rank =
-            hasOneRank && !processes.empty() ? processes.front().rank : parties.rankOf(process);
+            hasOneRank && !processes.empty() ? processes.front().rank : topology.rankOf(process);
         collective.parts.push_back({i,
                                     process,
                                     rank,

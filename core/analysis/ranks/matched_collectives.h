@@ -2,7 +2,7 @@
 
 #include "core/analysis/time/busy_time.h"
 #include "core/analysis/time/text_of.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 
 #include <cstdint>
 #include <optional>
@@ -43,12 +43,12 @@ struct MatchedCollective {
 /// Matches the records of ranks that belong to one collective: those with the same group, ranks of the group,
 /// op and number within the group. Point-to-point operations (`peer` is known) are left out.
 /// \param launches  launch times of the kernels of `records`; epoch: unknown; may be empty
-/// \param parties   knows the ranks of the processes
+/// \param topology   knows the ranks of the processes
 /// \param textOf    resolves the ranks of a group, "0,1,2,3"
 /// \return          the collectives by the start of their first part
 /// O(n log n).
 std::vector<MatchedCollective> matchCollectives(std::span<const Collective> records,
                                                 std::span<const Timestamp> launches,
-                                                const PartyIndex& parties, const TextOf& textOf);
+                                                const TopologyIndex& topology, const TextOf& textOf);
 
 } // namespace tilescope::analysis

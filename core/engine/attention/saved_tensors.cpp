@@ -119,10 +119,10 @@ std::uint64_t storageAddress(const at::Tensor& tensor)
 
 namespace {
 
-/// Appends tensors to a ledger. Of several tensors with one storage, the first counts its bytes.
-class Ledger {
+/// Appends tensors to a list. Of several tensors with one storage, the first counts its bytes.
+class SavedTensorList {
 public:
-    Ledger(const StorageHolders& holders, std::int64_t first) : holders_(holders), first_(first) {}
+    SavedTensorList(const StorageHolders& holders, std::int64_t first) : holders_(holders), first_(first) {}
 
     /// \param name  used if the tensor has no holder
     void add(const KeptTensor& kept, const std::string& name)
@@ -170,23 +170,23 @@ private:
 
 SavedTensors savedTensors(const at::Tensor& root, const StorageHolders& holders, std::int64_t first)
 {
-    Ledger ledger(holders, first);
+    SavedTensorList list(holders, first);
     for (Node* node : nodesOf(root)) {
         const std::string path = trace::pathCreating(node->thread_id(), node->sequence_nr());
-        for (const at::Tensor& tensor : heldBy(*node, ledger.saved()))
+        for (const at::Tensor& tensor : heldBy(*node, list.saved()))
             if (tensor.defined())
-                ledger.add({path, opOf(*node), tensor}, originOf(tensor, node));
+                list.add({path, opOf(*node), tensor}, originOf(tensor, node));
     }
-    return ledger.take();
+    return list.take();
 }
 
 SavedTensors savedTensors(const std::vector<KeptTensor>& kept, const StorageHolders& holders,
                           std::int64_t first)
 {
-    Ledger ledger(holders, first);
+    SavedTensorList list(holders, first);
     for (const KeptTensor& tensor : kept)
-        ledger.add(tensor, "of " + tensor.op);
-    return ledger.take();
+        list.add(tensor, "of " + tensor.op);
+    return list.take();
 }
 
 } // namespace tilescope::engine

@@ -37,7 +37,7 @@ struct KeptTensor {
     std::string op;
     at::Tensor tensor;
 };
-/// The ledger of tensors that such a step keeps.
+/// The list of tensors that such a step keeps.
 SavedTensors savedTensors(const std::vector<KeptTensor>& kept, const StorageHolders& holders,
                           std::int64_t first = 0);
 

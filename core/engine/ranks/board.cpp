@@ -20,11 +20,11 @@ constexpr std::chrono::milliseconds kLook{100};
 
 } // namespace
 
-std::unique_ptr<Board> Board::open(const RankSeat& seat)
+std::unique_ptr<Board> Board::open(const RankInfo& rankInfo)
 {
-    if (seat.hub.isKnown())
-        return std::make_unique<NetworkBoard>(seat);
-    return std::make_unique<SharedBoard>(seat);
+    if (rankInfo.hub.isKnown())
+        return std::make_unique<NetworkBoard>(rankInfo);
+    return std::make_unique<SharedBoard>(rankInfo);
 }
 
 void Board::begin()
@@ -37,7 +37,7 @@ std::string Board::below(std::int64_t least, const std::function<std::int64_t(in
 {
     std::string ranks;
     int found = 0;
-    for (int rank = 0; rank < seat_.size; ++rank) {
+    for (int rank = 0; rank < rankInfo_.size; ++rank) {
         if (count(rank) >= least)
             continue;
         hasLeft = hasLeft || this->hasLeft(rank);
@@ -49,11 +49,11 @@ std::string Board::below(std::int64_t least, const std::function<std::int64_t(in
 void Board::meet(const std::function<std::string()>& doing, Filled filled)
 {
     arrive(++rounds_, filled);
-    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seat_.patience);
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(rankInfo_.timeout);
     for (;;) {
         const std::uint32_t known = news();
         if (left_)
-            throw LostRank(c10::str("rank ", seat_.rank, " left its group before ", doing()));
+            throw LostRank(c10::str("rank ", rankInfo_.rank, " left its group before ", doing()));
         bool hasLeft = false;
         const std::string absent = below(
             rounds_, [this](int rank) { return roundsOf(rank); }, hasLeft);
@@ -64,7 +64,7 @@ void Board::meet(const std::function<std::string()>& doing, Filled filled)
             leave();
             throw LostRank(hasLeft ? c10::str(absent, " ended before ", doing())
                                    : c10::str(absent, " did not take part in ", doing(), " within ",
-                                              seat_.patience.count(), " s"));
+                                              rankInfo_.timeout.count(), " s"));
         }
         waitForNews(known, std::min(time, kLook));
     }
@@ -73,7 +73,7 @@ void Board::meet(const std::function<std::string()>& doing, Filled filled)
 void Board::leave()
 {
     if (!left_.exchange(true))
-        sayGoodbye();
+        announceExit();
 }
 
 } // namespace tilescope::engine

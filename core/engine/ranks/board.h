@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 
 #include <atomic>
 #include <chrono>
@@ -28,14 +28,14 @@ public:
         std::size_t bytes = 0;
     };
 
-    /// Opens the board of the meeting. Does not wait for other ranks.
+    /// Opens the board of the group. Does not wait for other ranks.
     /// \throws Error (Environment)  there is no shared memory, or the hub cannot be reached
-    static std::unique_ptr<Board> open(const RankSeat& seat);
+    static std::unique_ptr<Board> open(const RankInfo& rankInfo);
     virtual ~Board() = default;
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
 
-    /// Waits for all ranks of the meeting. Call it before any other member.
+    /// Waits for all ranks of the group. Call it before any other member.
     /// \throws LostRank  like meet()
     void begin();
     /// Switches to the other set of slots.
@@ -47,20 +47,20 @@ public:
     /// that each rank has filled since its previous call.
     /// \param doing    names the collective in progress, for error messages
     /// \param filled   the bytes that this rank has filled; 0 bytes: nothing
-    /// \throws LostRank  a rank has left, or does not arrive within the seat's patience; this rank then leaves, too
+    /// \throws LostRank  a rank has left, or does not arrive within the timeout of its RankInfo; this rank then leaves, too
     void meet(const std::function<std::string()>& doing, Filled filled);
     void leave();
 
-    /// Announces the last collective that this rank has started; for latecomers().
+    /// Announces the last collective that this rank has started; for missingRanks().
     virtual void announce(std::int64_t sequence) = 0;
     /// The ranks that have not started a collective: `rank 1`; empty if all have started it.
     /// \param hasLeft  set to true if one of these ranks has left
-    virtual std::string latecomers(std::int64_t sequence, bool& hasLeft) = 0;
+    virtual std::string missingRanks(std::int64_t sequence, bool& hasLeft) = 0;
 
 protected:
-    explicit Board(const RankSeat& seat) : seat_(seat) {}
+    explicit Board(const RankInfo& rankInfo) : rankInfo_(rankInfo) {}
 
-    const RankSeat& seat() const { return seat_; }
+    const RankInfo& rankInfo() const { return rankInfo_; }
     std::uint64_t set() const { return turn_ % 2; }
     /// The ranks whose `count` is below `least`: `ranks 0, 2`; empty if there are none.
     std::string below(std::int64_t least, const std::function<std::int64_t(int)>& count, bool& hasLeft) const;
@@ -77,9 +77,9 @@ private:
     /// Waits until news() differs from `known`, but at most `most`.
     virtual void waitForNews(std::uint32_t known, std::chrono::milliseconds most) = 0;
     /// Tells the other ranks, once, that this rank leaves. Any thread.
-    virtual void sayGoodbye() = 0;
+    virtual void announceExit() = 0;
 
-    const RankSeat seat_;
+    const RankInfo rankInfo_;
     std::int64_t rounds_ = 0; ///< calls of meet()
     std::uint64_t turn_ = 0;
     std::atomic<bool> left_{false};

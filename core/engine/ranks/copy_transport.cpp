@@ -29,7 +29,7 @@ using kernels::kMaxPeers;
 
 /// CUDA recommends sharing whole pages of this size.
 constexpr std::size_t kOwnBytes = std::size_t{2} << 20;
-constexpr std::uint32_t kLongAfter = 1U << 30; ///< added to a meeting's value to end all waits
+constexpr std::uint32_t kLongAfter = 1U << 30; ///< added to a barrier's value to end all waits
 
 kernels::ElementType elementTypeOf(const at::Tensor& tensor)
 {
@@ -48,14 +48,14 @@ kernels::ElementType elementTypeOf(const at::Tensor& tensor)
 }
 
 /// The problem of the first rank that has one; empty if no rank has a problem. Every rank calls it.
-std::string agreedOn(const RankSeat& seat, Board& board, const std::string& problem)
+std::string agreedOn(const RankInfo& rankInfo, Board& board, const std::string& problem)
 {
     constexpr std::size_t kMost = 300;
     board.turn();
     const std::string text = problem.substr(0, kMost);
-    std::memcpy(board.slot(seat.rank), text.c_str(), text.size() + 1);
+    std::memcpy(board.slot(rankInfo.rank), text.c_str(), text.size() + 1);
     board.meet([] { return "the choice of a way to communicate"; }, {.first = 0, .bytes = text.size() + 1});
-    for (int rank = 0; rank < seat.size; ++rank)
+    for (int rank = 0; rank < rankInfo.size; ++rank)
         if (const std::string of(reinterpret_cast<const char*>(board.slot(rank)),
                                  strnlen(reinterpret_cast<const char*>(board.slot(rank)), kMost));
             !of.empty())
@@ -86,8 +86,8 @@ std::string problemOfReaching(c10::Device device, const std::string& busId, bool
 class CopyTransport final : public Transport {
 public:
     /// Allocates the memory that the other ranks write to.
-    CopyTransport(const RankSeat& seat, Board& board, at::Device device, c10::cuda::CUDAStream stream)
-        : seat_(seat), board_(board), device_(device), stream_(stream), memory_(device.index())
+    CopyTransport(const RankInfo& rankInfo, Board& board, at::Device device, c10::cuda::CUDAStream stream)
+        : rankInfo_(rankInfo), board_(board), device_(device), stream_(stream), memory_(device.index())
     {
         C10_CUDA_CHECK(cudaMalloc(&own_, kOwnBytes));
         C10_CUDA_CHECK(cudaMemset(own_, 0, kOwnBytes));
@@ -112,8 +112,8 @@ public:
     {
         exchange({own_}, [] { return "the exchange of memory"; });
         try {
-            for (int peer = 0; peer < seat_.size; ++peer) {
-                if (peer == seat_.rank)
+            for (int peer = 0; peer < rankInfo_.size; ++peer) {
+                if (peer == rankInfo_.rank)
                     continue;
                 std::string problem =
                     problemOfReaching(device_, PeerMemory::busIdIn(board_.slot(peer)), needsNvlink);
@@ -145,7 +145,7 @@ public:
     // Only adds up this rank's share. end() copies the other shares when every rank has added up its own.
     void allReduce(const at::Tensor& tensor) override
     {
-        const MessageShare mine = shareOf(tensor.numel(), seat_.rank, seat_.size);
+        const MessageShare mine = shareOf(tensor.numel(), rankInfo_.rank, rankInfo_.size);
         const auto offset = mine.begin * static_cast<std::int64_t>(tensor.element_size());
         addUp(tensor, offset, bytesOf(tensor) + offset, mine.count());
         summed_.push_back(tensor);
@@ -153,8 +153,8 @@ public:
 
     void reduceScatter(const at::Tensor& output, const at::Tensor& input) override
     {
-        const auto part = static_cast<std::int64_t>(input.nbytes()) / seat_.size;
-        addUp(input, seat_.rank * part, output.data_ptr(), output.numel());
+        const auto part = static_cast<std::int64_t>(input.nbytes()) / rankInfo_.size;
+        addUp(input, rankInfo_.rank * part, output.data_ptr(), output.numel());
     }
 
     void allGather(const at::Tensor& output, const at::Tensor& input) override
@@ -170,9 +170,9 @@ public:
 
     void allToAll(const at::Tensor& output, const at::Tensor& input) override
     {
-        const auto part = static_cast<std::int64_t>(input.nbytes()) / seat_.size;
+        const auto part = static_cast<std::int64_t>(input.nbytes()) / rankInfo_.size;
         eachRank([&](int rank) {
-            copy(bytesOf(output) + rank * part, bytesIn(rank, input) + seat_.rank * part, part);
+            copy(bytesOf(output) + rank * part, bytesIn(rank, input) + rankInfo_.rank * part, part);
         });
     }
 
@@ -182,7 +182,7 @@ public:
             meet();
         for (const at::Tensor& tensor : summed_)
             eachRank([&](int rank) {
-                const MessageShare share = shareOf(tensor.numel(), rank, seat_.size);
+                const MessageShare share = shareOf(tensor.numel(), rank, rankInfo_.size);
                 const auto width = static_cast<std::int64_t>(tensor.element_size());
                 copy(bytesOf(tensor) + share.begin * width, bytesIn(rank, tensor) + share.begin * width,
                      share.count() * width);
@@ -194,7 +194,7 @@ public:
 
     std::string failure() const override { return {}; }
 
-    // Writes a value beyond that of any meeting, so that kernels stop waiting for other ranks.
+    // Writes a value beyond that of any barrier, so that kernels stop waiting for other ranks.
     void abort() override
     {
         if (!std::exchange(isOpen_, false))
@@ -208,11 +208,11 @@ public:
     }
     bool isOpen() const override { return isOpen_; }
 
-    std::unique_ptr<Transport> part(const RankSeat& seat, Board& board, int /*color*/) override
+    std::unique_ptr<Transport> part(const RankInfo& rankInfo, Board& board, int /*color*/) override
     {
         std::string why;
         std::unique_ptr<Transport> made =
-            connectByCopies(seat, board, device_, stream_, /*needsNvlink=*/false, why);
+            connectByCopies(rankInfo, board, device_, stream_, /*needsNvlink=*/false, why);
         if (!made)
             throw Error{.what = c10::str("a part of the ranks cannot communicate like the whole: ", why),
                         .kind = ErrorKind::Environment};
@@ -224,16 +224,19 @@ private:
 
     void meet()
     {
-        kernels::meetCuda(
-            {.ranks = seat_.size, .rank = seat_.rank, .value = ++value_, .own = own_, .words = words_},
-            stream_.stream());
+        kernels::meetCuda({.ranks = rankInfo_.size,
+                           .rank = rankInfo_.rank,
+                           .value = ++value_,
+                           .own = own_,
+                           .words = words_},
+                          stream_.stream());
     }
 
     /// Exchanges the addresses of tensors with the other ranks.
     void exchange(const std::vector<const void*>& addresses, const std::function<std::string()>& title)
     {
         board_.turn();
-        const std::size_t bytes = memory_.describe(addresses, board_.slot(seat_.rank));
+        const std::size_t bytes = memory_.describe(addresses, board_.slot(rankInfo_.rank));
         board_.meet(title, {.first = 0, .bytes = bytes});
     }
 
@@ -242,7 +245,7 @@ private:
     /// The memory of another rank's tensor that corresponds to this rank's `tensor`.
     std::byte* bytesIn(int rank, const at::Tensor& tensor)
     {
-        if (rank == seat_.rank)
+        if (rank == rankInfo_.rank)
             return bytesOf(tensor);
         const auto found =
             std::ranges::find_if(tensors_, [&](const at::Tensor& each) { return each.is_same(tensor); });
@@ -253,8 +256,8 @@ private:
     /// GPU at once.
     template <class Visit> void eachRank(const Visit& visit)
     {
-        for (int i = 1; i <= seat_.size; ++i)
-            visit((seat_.rank + i) % seat_.size);
+        for (int i = 1; i <= rankInfo_.size; ++i)
+            visit((rankInfo_.rank + i) % rankInfo_.size);
     }
 
     void copy(void* to, const void* from, std::int64_t bytes)
@@ -270,20 +273,20 @@ private:
         if (count == 0)
             return;
         kernels::SumOfRanks sum{
-            .ranks = seat_.size, .rank = seat_.rank, .count = count, .from = {}, .to = to};
-        for (int rank = 0; rank < seat_.size; ++rank)
+            .ranks = rankInfo_.size, .rank = rankInfo_.rank, .count = count, .from = {}, .to = to};
+        for (int rank = 0; rank < rankInfo_.size; ++rank)
             sum.from.at(static_cast<std::size_t>(rank)) = bytesIn(rank, tensor) + offset;
         kernels::sumOfRanksCuda(elementTypeOf(tensor), sum, stream_.stream());
     }
 
-    const RankSeat seat_;
+    const RankInfo rankInfo_;
     Board& board_;
     const c10::Device device_;
     const c10::cuda::CUDAStream stream_;
     PeerMemory memory_;
     std::uint32_t* own_ = nullptr;                  ///< one word per rank, written by that rank
     std::array<std::uint32_t*, kMaxPeers> words_{}; ///< the words of each other rank
-    std::uint32_t value_ = 0;                       ///< value of the last meeting
+    std::uint32_t value_ = 0;                       ///< value of the last barrier
     bool isOpen_ = true;
     std::vector<at::Tensor> tensors_; ///< of the collective in progress
     std::vector<at::Tensor> summed_;  ///< those of `tensors_` that still lack shares of other ranks
@@ -291,26 +294,26 @@ private:
 
 } // namespace
 
-std::unique_ptr<Transport> connectByCopies(const RankSeat& seat, Board& board, c10::Device device,
+std::unique_ptr<Transport> connectByCopies(const RankInfo& rankInfo, Board& board, c10::Device device,
                                            c10::cuda::CUDAStream stream, bool needsNvlink, std::string& why)
 {
     std::string problem;
     std::unique_ptr<CopyTransport> made;
-    if (seat.hub.isKnown())
+    if (rankInfo.hub.isKnown())
         problem = "the ranks are on several nodes";
-    else if (seat.size < 2 || seat.size > kMaxPeers)
+    else if (rankInfo.size < 2 || rankInfo.size > kMaxPeers)
         problem = c10::str("it takes 2 to ", kMaxPeers, " ranks");
     else
         try {
-            made = std::make_unique<CopyTransport>(seat, board, device, stream);
+            made = std::make_unique<CopyTransport>(rankInfo, board, device, stream);
         } catch (const c10::Error& error) {
             cudaGetLastError();
             problem = condensed(error.what_without_backtrace());
         }
-    why = agreedOn(seat, board, problem);
+    why = agreedOn(rankInfo, board, problem);
     if (!why.empty())
         return nullptr;
-    why = agreedOn(seat, board, made->connect(needsNvlink));
+    why = agreedOn(rankInfo, board, made->connect(needsNvlink));
     return why.empty() ? std::move(made) : nullptr;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 
 #include <c10/core/Device.h>
 #include <c10/cuda/CUDAStream.h>
@@ -24,7 +24,7 @@ class Transport;
 /// \param needsNvlink  whether GPUs must be connected by NVLink
 /// \param why          set to the reason if one of the ranks cannot connect; all ranks then return null
 /// \throws LostRank  like Board::meet()
-std::unique_ptr<Transport> connectByCopies(const RankSeat& seat, Board& board, c10::Device device,
+std::unique_ptr<Transport> connectByCopies(const RankInfo& rankInfo, Board& board, c10::Device device,
                                            c10::cuda::CUDAStream stream, bool needsNvlink, std::string& why);
 
 } // namespace tilescope::engine

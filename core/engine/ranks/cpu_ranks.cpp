@@ -108,15 +108,17 @@ private:
 
 class CpuRanks final : public Ranks {
 public:
-    explicit CpuRanks(const RankSeat& seat)
-        : Ranks(seat.rank, membersOf(seat.size), "all ranks"), seat_(seat), board_(Board::open(seat))
+    explicit CpuRanks(const RankInfo& rankInfo)
+        : Ranks(rankInfo.rank, membersOf(rankInfo.size), "all ranks"), rankInfo_(rankInfo),
+          board_(Board::open(rankInfo))
     {
         board_->begin();
     }
 
-    CpuRanks(const RankSeat& seat, std::vector<int> members, const std::string& name,
+    CpuRanks(const RankInfo& rankInfo, std::vector<int> members, const std::string& name,
              std::shared_ptr<Log> log)
-        : Ranks(seat.rank, std::move(members), name, std::move(log)), seat_(seat), board_(Board::open(seat))
+        : Ranks(rankInfo.rank, std::move(members), name, std::move(log)), rankInfo_(rankInfo),
+          board_(Board::open(rankInfo))
     {
         board_->begin();
     }
@@ -124,13 +126,14 @@ public:
     // leave() ends a call that waits for other ranks, so that the thread can end.
     ~CpuRanks() override { board_->leave(); }
 
-    std::string means() const override { return seat_.hub.isKnown() ? "TCP" : "shared memory"; }
+    std::string means() const override { return rankInfo_.hub.isKnown() ? "TCP" : "shared memory"; }
     void synchronize() override { thread_.wait(); }
     void leave() override { board_->leave(); }
 
     std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
     {
-        return std::make_unique<CpuRanks>(seat_.inPart(members, ++parts_), numbersOf(members), name, log());
+        return std::make_unique<CpuRanks>(rankInfo_.inPart(members, ++parts_), numbersOf(members), name,
+                                          log());
     }
 
 private:
@@ -281,7 +284,7 @@ private:
                      {.first = static_cast<std::size_t>(first), .bytes = static_cast<std::size_t>(bytes)});
     }
 
-    const RankSeat seat_;
+    const RankInfo rankInfo_;
     const std::unique_ptr<Board> board_;
     std::string title_; ///< title of the call in progress; used by the thread
     int parts_ = 0;     ///< number of parts made so far
@@ -290,9 +293,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Ranks> joinOnCpu(const RankSeat& seat)
+std::unique_ptr<Ranks> joinOnCpu(const RankInfo& rankInfo)
 {
-    return std::make_unique<CpuRanks>(seat);
+    return std::make_unique<CpuRanks>(rankInfo);
 }
 
 } // namespace tilescope::engine

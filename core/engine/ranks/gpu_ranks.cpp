@@ -38,39 +38,41 @@ std::vector<int> numbersBelow(int size)
     return numbers;
 }
 
-std::unique_ptr<Transport> connect(const RankSeat& seat, Board& board, at::Device device,
+std::unique_ptr<Transport> connect(const RankInfo& rankInfo, Board& board, at::Device device,
                                    c10::cuda::CUDAStream stream, CollectiveMeans means)
 {
     if (means != CollectiveMeans::Nccl) {
         std::string why;
-        if (auto copies = connectByCopies(seat, board, device, stream, means == CollectiveMeans::Auto, why))
+        if (auto copies =
+                connectByCopies(rankInfo, board, device, stream, means == CollectiveMeans::Auto, why))
             return copies;
         if (means == CollectiveMeans::Copies)
             throw Unsupported{c10::str("TILESCOPE_COLLECTIVES=copy is not possible: ", why)};
     }
-    return connectByNccl(seat, board, stream);
+    return connectByNccl(rankInfo, board, stream);
 }
 
 class GpuRanks final : public Ranks {
 public:
-    GpuRanks(const RankSeat& seat, at::Device device, CollectiveMeans means)
-        : Ranks(seat.rank, numbersBelow(seat.size), "all ranks"), seat_(seat), board_(Board::open(seat)),
+    GpuRanks(const RankInfo& rankInfo, at::Device device, CollectiveMeans means)
+        : Ranks(rankInfo.rank, numbersBelow(rankInfo.size), "all ranks"), rankInfo_(rankInfo),
+          board_(Board::open(rankInfo)),
           stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device.index())),
           groups_(std::make_shared<std::vector<GpuRanks*>>())
     {
         board_->begin();
-        transport_ = connect(seat, *board_, device, stream_, means);
+        transport_ = connect(rankInfo, *board_, device, stream_, means);
         groups_->push_back(this);
     }
 
     /// Constructs a part of a group.
-    GpuRanks(const GpuRanks& whole, const RankSeat& seat, std::vector<int> members, const std::string& name,
-             int color)
-        : Ranks(seat.rank, std::move(members), name, whole.log()), seat_(seat), board_(Board::open(seat)),
-          stream_(whole.stream_), groups_(whole.groups_)
+    GpuRanks(const GpuRanks& whole, const RankInfo& rankInfo, std::vector<int> members,
+             const std::string& name, int color)
+        : Ranks(rankInfo.rank, std::move(members), name, whole.log()), rankInfo_(rankInfo),
+          board_(Board::open(rankInfo)), stream_(whole.stream_), groups_(whole.groups_)
     {
         board_->begin();
-        transport_ = whole.transport_->part(seat, *board_, color);
+        transport_ = whole.transport_->part(rankInfo, *board_, color);
         groups_->push_back(this);
     }
 
@@ -85,8 +87,8 @@ public:
 
     std::unique_ptr<Ranks> part(const std::vector<int>& members, const std::string& name) override
     {
-        return std::make_unique<GpuRanks>(*this, seat_.inPart(members, ++parts_), numbersOf(members), name,
-                                          members.front());
+        return std::make_unique<GpuRanks>(*this, rankInfo_.inPart(members, ++parts_), numbersOf(members),
+                                          name, members.front());
     }
 
     // Spins, because sleeping would lengthen the step.
@@ -144,14 +146,14 @@ private:
         if (isIdle())
             return;
         bool hasLeft = false;
-        const std::string absent = board_->latecomers(sequence_, hasLeft);
+        const std::string absent = board_->missingRanks(sequence_, hasLeft);
         if (absent.empty())
             return; // every rank has started the collective, so it ends or the point times out
         if (hasLeft)
             lose(c10::str(absent, " ended before ", title_));
-        if (waited > seat_.patience)
-            lose(
-                c10::str(absent, " did not take part in ", title_, " within ", seat_.patience.count(), " s"));
+        if (waited > rankInfo_.timeout)
+            lose(c10::str(absent, " did not take part in ", title_, " within ", rankInfo_.timeout.count(),
+                          " s"));
     }
 
     [[noreturn]] void lose(const std::string& reason)
@@ -189,7 +191,7 @@ private:
         board_->meet([] { return "a barrier"; }, {});
     }
 
-    const RankSeat seat_;
+    const RankInfo rankInfo_;
     const std::unique_ptr<Board> board_;
     c10::cuda::CUDAStream stream_;
     std::shared_ptr<std::vector<GpuRanks*>> groups_; ///< the whole group and its parts
@@ -217,9 +219,9 @@ CollectiveMeans chosenMeans()
                 .remedy = "write auto, nccl or copy"};
 }
 
-std::unique_ptr<Ranks> joinOnGpus(const RankSeat& seat, const Device& device, CollectiveMeans means)
+std::unique_ptr<Ranks> joinOnGpus(const RankInfo& rankInfo, const Device& device, CollectiveMeans means)
 {
-    return std::make_unique<GpuRanks>(seat, device.torch(), means);
+    return std::make_unique<GpuRanks>(rankInfo, device.torch(), means);
 }
 
 } // namespace tilescope::engine

@@ -140,11 +140,11 @@ public:
 
     bool isOpen() const override { return comm_ != nullptr; }
 
-    std::unique_ptr<Transport> part(const RankSeat& seat, Board& /*board*/, int color) override
+    std::unique_ptr<Transport> part(const RankInfo& rankInfo, Board& /*board*/, int color) override
     {
         NcclApi::Comm comm = nullptr;
-        require(nccl_.commSplit(comm_, color, seat.rank, &comm, nullptr));
-        return std::make_unique<NcclTransport>(comm, seat.rank, seat.size, stream_);
+        require(nccl_.commSplit(comm_, color, rankInfo.rank, &comm, nullptr));
+        return std::make_unique<NcclTransport>(comm, rankInfo.rank, rankInfo.size, stream_);
     }
 
 private:
@@ -158,28 +158,28 @@ private:
 };
 
 /// Distributes the id that rank 0 creates to every rank.
-NcclApi::UniqueId exchangedId(const RankSeat& seat, Board& board)
+NcclApi::UniqueId exchangedId(const RankInfo& rankInfo, Board& board)
 {
     NcclApi::UniqueId id{};
-    if (seat.rank == 0)
-        require(NcclApi::instance().getUniqueId(&id), seat.rank);
+    if (rankInfo.rank == 0)
+        require(NcclApi::instance().getUniqueId(&id), rankInfo.rank);
     board.turn();
-    if (seat.rank == 0)
+    if (rankInfo.rank == 0)
         std::memcpy(board.slot(0), &id, sizeof(id));
     board.meet([] { return "the exchange of NCCL's id"; },
-               {.first = 0, .bytes = seat.rank == 0 ? sizeof(id) : 0});
+               {.first = 0, .bytes = rankInfo.rank == 0 ? sizeof(id) : 0});
     std::memcpy(&id, board.slot(0), sizeof(id));
     return id;
 }
 
 } // namespace
 
-std::unique_ptr<Transport> connectByNccl(const RankSeat& seat, Board& board, c10::cuda::CUDAStream stream)
+std::unique_ptr<Transport> connectByNccl(const RankInfo& rankInfo, Board& board, c10::cuda::CUDAStream stream)
 {
-    const NcclApi::UniqueId id = exchangedId(seat, board);
+    const NcclApi::UniqueId id = exchangedId(rankInfo, board);
     NcclApi::Comm comm = nullptr;
-    require(NcclApi::instance().commInitRank(&comm, seat.size, id, seat.rank), seat.rank);
-    return std::make_unique<NcclTransport>(comm, seat.rank, seat.size, stream);
+    require(NcclApi::instance().commInitRank(&comm, rankInfo.size, id, rankInfo.rank), rankInfo.rank);
+    return std::make_unique<NcclTransport>(comm, rankInfo.rank, rankInfo.size, stream);
 }
 
 } // namespace tilescope::engine

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 
 #include <c10/cuda/CUDAStream.h>
 
@@ -15,6 +15,7 @@ class Transport;
 /// \throws Unsupported          there is no NCCL
 /// \throws LostRank             like Board::meet()
 /// \throws Error (Environment)  NCCL cannot connect the GPUs
-std::unique_ptr<Transport> connectByNccl(const RankSeat& seat, Board& board, c10::cuda::CUDAStream stream);
+std::unique_ptr<Transport> connectByNccl(const RankInfo& rankInfo, Board& board,
+                                         c10::cuda::CUDAStream stream);
 
 } // namespace tilescope::engine

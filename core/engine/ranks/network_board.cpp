@@ -8,23 +8,24 @@ namespace tilescope::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using meeting::Frame;
-using meeting::FrameKind;
+using rendezvous::Frame;
+using rendezvous::FrameKind;
 
-static_assert(Board::kSlotBytes == meeting::kMostFrameBytes && Board::kMostRanks == meeting::kMostMembers);
+static_assert(Board::kSlotBytes == rendezvous::kMostFrameBytes &&
+              Board::kMostRanks == rendezvous::kMostMembers);
 
 /// Least interval between announcements, so that they cost little time within a step.
 constexpr std::chrono::milliseconds kAnnouncements{20};
 
 } // namespace
 
-NetworkBoard::NetworkBoard(const RankSeat& seat)
-    : Board(seat), connection_(seat.hub), places_(static_cast<std::size_t>(seat.size)),
-      slots_(
-          std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(2 * seat.size) * kSlotBytes))
+NetworkBoard::NetworkBoard(const RankInfo& rankInfo)
+    : Board(rankInfo), connection_(rankInfo.hub), places_(static_cast<std::size_t>(rankInfo.size)),
+      slots_(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(2 * rankInfo.size) *
+                                                         kSlotBytes))
 {
-    connection_.send({.kind = FrameKind::Join, .rank = seat.rank, .number = seat.size},
-                     std::as_bytes(std::span(seat.meeting)));
+    connection_.send({.kind = FrameKind::Join, .rank = rankInfo.rank, .number = rankInfo.size},
+                     std::as_bytes(std::span(rankInfo.group)));
 }
 
 NetworkBoard::~NetworkBoard()
@@ -41,8 +42,8 @@ std::byte* NetworkBoard::slot(int rank, std::uint64_t set)
 void NetworkBoard::arrive(std::int64_t round, Filled filled)
 {
     sendAnnouncement();
-    placeOf(seat().rank).rounds = round;
-    const std::span content(slot(seat().rank, set()) + filled.first, filled.bytes);
+    placeOf(rankInfo().rank).rounds = round;
+    const std::span content(slot(rankInfo().rank, set()) + filled.first, filled.bytes);
     connection_.send({.kind = FrameKind::Arrived,
                       .turn = static_cast<std::uint32_t>(set()),
                       .first = static_cast<std::uint32_t>(filled.first),
@@ -62,14 +63,14 @@ bool NetworkBoard::hasLeft(int rank) const
 
 void NetworkBoard::announce(std::int64_t sequence)
 {
-    placeOf(seat().rank).started = sequence;
+    placeOf(rankInfo().rank).started = sequence;
     if (Clock::now() - announcedAt_ >= kAnnouncements)
         sendAnnouncement();
 }
 
 void NetworkBoard::sendAnnouncement()
 {
-    const std::int64_t last = placeOf(seat().rank).started;
+    const std::int64_t last = placeOf(rankInfo().rank).started;
     if (last == announced_)
         return;
     connection_.send({.kind = FrameKind::Announced, .number = last});
@@ -77,7 +78,7 @@ void NetworkBoard::sendAnnouncement()
     announcedAt_ = Clock::now();
 }
 
-std::string NetworkBoard::latecomers(std::int64_t sequence, bool& hasLeft)
+std::string NetworkBoard::missingRanks(std::int64_t sequence, bool& hasLeft)
 {
     sendAnnouncement();
     while (takeFrame(std::chrono::milliseconds(0))) {
@@ -98,7 +99,7 @@ bool NetworkBoard::takeFrame(std::chrono::milliseconds most)
         endConnection();
     if (!frame)
         return false;
-    if (frame->rank < 0 || frame->rank >= seat().size || frame->rank == seat().rank) {
+    if (frame->rank < 0 || frame->rank >= rankInfo().size || frame->rank == rankInfo().rank) {
         endConnection();
         return false;
     }
@@ -130,7 +131,7 @@ void NetworkBoard::endConnection()
         place.hasLeft = true;
 }
 
-void NetworkBoard::sayGoodbye()
+void NetworkBoard::announceExit()
 {
     connection_.shutDown();
 }

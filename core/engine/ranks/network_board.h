@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine/ranks/board.h"
-#include "core/meeting/connection.h"
+#include "core/rendezvous/connection.h"
 
 #include <vector>
 
@@ -12,12 +12,12 @@ namespace tilescope::engine {
 class NetworkBoard final : public Board {
 public:
     /// \throws Error (Environment)  the hub cannot be reached
-    explicit NetworkBoard(const RankSeat& seat);
+    explicit NetworkBoard(const RankInfo& rankInfo);
     /// Leaves the group.
     ~NetworkBoard() override;
 
     void announce(std::int64_t sequence) override;
-    std::string latecomers(std::int64_t sequence, bool& hasLeft) override;
+    std::string missingRanks(std::int64_t sequence, bool& hasLeft) override;
 
 private:
     struct Place {
@@ -31,7 +31,7 @@ private:
     std::int64_t roundsOf(int rank) const override;
     bool hasLeft(int rank) const override;
     void waitForNews(std::uint32_t known, std::chrono::milliseconds most) override;
-    void sayGoodbye() override;
+    void announceExit() override;
 
     Place& placeOf(int rank) { return places_[static_cast<std::size_t>(rank)]; }
     void sendAnnouncement();
@@ -39,7 +39,7 @@ private:
     bool takeFrame(std::chrono::milliseconds most);
     void endConnection();
 
-    meeting::Connection connection_;
+    rendezvous::Connection connection_;
     std::vector<Place> places_;
     std::unique_ptr<std::byte[]> slots_;                     ///< uses physical memory only for slots in use
     std::int64_t announced_ = 0;                             ///< the last collective announced to the others

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 
 #include <c10/core/Device.h>
 

@@ -1,7 +1,7 @@
 #include "core/engine/ranks/shared_board.h"
 
 #include "core/base/error.h"
-#include "core/meeting/rank_memory.h"
+#include "core/rendezvous/rank_memory.h"
 
 #include <c10/util/StringUtil.h>
 
@@ -36,25 +36,25 @@ void wakeAll(std::atomic<std::uint32_t>& word)
     syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-[[noreturn]] void refuse(const RankSeat& seat, std::size_t bytes, const char* what, int number)
+[[noreturn]] void refuse(const RankInfo& rankInfo, std::size_t bytes, const char* what, int number)
 {
     throw Error{.what = c10::str("the ranks' shared memory of ", bytes >> 20, " MiB ", what, " (",
                                  std::strerror(number), ")"),
-                .where = seat.memory,
+                .where = rankInfo.memory,
                 .remedy = "use fewer ranks",
                 .kind = ErrorKind::Environment};
 }
 
-std::size_t wholeSizeOf(const RankSeat& seat)
+std::size_t wholeSizeOf(const RankInfo& rankInfo)
 {
-    return static_cast<std::size_t>(seat.members.empty() ? seat.size : seat.wholeSize);
+    return static_cast<std::size_t>(rankInfo.members.empty() ? rankInfo.size : rankInfo.wholeSize);
 }
 
 /// A rank's number in the whole group.
-std::size_t numberOf(const RankSeat& seat, int rank)
+std::size_t numberOf(const RankInfo& rankInfo, int rank)
 {
-    return static_cast<std::size_t>(seat.members.empty() ? rank
-                                                         : seat.members[static_cast<std::size_t>(rank)]);
+    return static_cast<std::size_t>(
+        rankInfo.members.empty() ? rank : rankInfo.members[static_cast<std::size_t>(rank)]);
 }
 
 } // namespace
@@ -67,28 +67,28 @@ struct alignas(64) SharedBoard::Place {
 };
 
 struct SharedBoard::Header {
-    alignas(64) std::atomic<std::uint32_t> bell{0}; ///< changes whenever a rank arrives or leaves
+    alignas(64) std::atomic<std::uint32_t> sequence{0}; ///< changes whenever a rank arrives or leaves
     Place places[kMostRanks];
 };
 
 // The memory is a sequence of sections of one layout, the first for the whole group and one for each call that makes
 // parts of it. A section has a header and two slots for each rank of the whole group. A part uses the header of its
 // first rank and the slots of its ranks; each rank is in one part of a call, so that parts share nothing.
-SharedBoard::SharedBoard(const RankSeat& seat) : Board(seat)
+SharedBoard::SharedBoard(const RankInfo& rankInfo) : Board(rankInfo)
 {
     constexpr std::size_t kPage = 4096;
-    const std::size_t size = wholeSizeOf(seat);
+    const std::size_t size = wholeSizeOf(rankInfo);
     bytes_ = size * (sizeof(Header) + 2 * kSlotBytes);
     bytes_ += (kPage - bytes_ % kPage) % kPage;
-    const auto offset = static_cast<off_t>(bytes_ * static_cast<std::size_t>(seat.part));
-    const FileDescriptor file =
-        meeting::openRankMemory(seat.memory, seat.members.empty() ? seat.meeting : seat.wholeMeeting);
+    const auto offset = static_cast<off_t>(bytes_ * static_cast<std::size_t>(rankInfo.part));
+    const FileDescriptor file = rendezvous::openRankMemory(
+        rankInfo.memory, rankInfo.members.empty() ? rankInfo.group : rankInfo.wholeGroup);
     // Reserves the memory now: if it were missing later, the kernel would kill the process.
     if (const int failure = posix_fallocate(file.get(), offset, static_cast<off_t>(bytes_)); failure != 0)
-        refuse(seat, bytes_, "cannot be reserved", failure);
+        refuse(rankInfo, bytes_, "cannot be reserved", failure);
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), offset);
     if (memory_ == MAP_FAILED)
-        refuse(seat, bytes_, "cannot be mapped", errno);
+        refuse(rankInfo, bytes_, "cannot be mapped", errno);
 }
 
 SharedBoard::~SharedBoard()
@@ -99,7 +99,7 @@ SharedBoard::~SharedBoard()
 
 SharedBoard::Header& SharedBoard::header() const
 {
-    return static_cast<Header*>(memory_)[numberOf(seat(), 0)];
+    return static_cast<Header*>(memory_)[numberOf(rankInfo(), 0)];
 }
 
 SharedBoard::Place& SharedBoard::place(int rank) const
@@ -109,17 +109,17 @@ SharedBoard::Place& SharedBoard::place(int rank) const
 
 std::byte* SharedBoard::slot(int rank, std::uint64_t set)
 {
-    const std::size_t size = wholeSizeOf(seat());
-    const std::size_t index = set * size + numberOf(seat(), rank);
+    const std::size_t size = wholeSizeOf(rankInfo());
+    const std::size_t index = set * size + numberOf(rankInfo(), rank);
     return static_cast<std::byte*>(memory_) + size * sizeof(Header) + index * kSlotBytes;
 }
 
 void SharedBoard::announce(std::int64_t sequence)
 {
-    place(seat().rank).started.store(sequence, std::memory_order_release);
+    place(rankInfo().rank).started.store(sequence, std::memory_order_release);
 }
 
-std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft)
+std::string SharedBoard::missingRanks(std::int64_t sequence, bool& hasLeft)
 {
     return below(
         sequence, [this](int rank) { return place(rank).started.load(std::memory_order_acquire); }, hasLeft);
@@ -128,7 +128,7 @@ std::string SharedBoard::latecomers(std::int64_t sequence, bool& hasLeft)
 // Ignores `filled`, because all ranks share the memory.
 void SharedBoard::arrive(std::int64_t round, Filled /*filled*/)
 {
-    place(seat().rank).rounds.store(round, std::memory_order_release);
+    place(rankInfo().rank).rounds.store(round, std::memory_order_release);
     ring();
 }
 
@@ -144,24 +144,24 @@ bool SharedBoard::hasLeft(int rank) const
 
 std::uint32_t SharedBoard::news() const
 {
-    return header().bell.load(std::memory_order_acquire);
+    return header().sequence.load(std::memory_order_acquire);
 }
 
 void SharedBoard::waitForNews(std::uint32_t known, std::chrono::milliseconds most)
 {
-    sleepUnlessChanged(header().bell, known, most);
+    sleepUnlessChanged(header().sequence, known, most);
 }
 
-void SharedBoard::sayGoodbye()
+void SharedBoard::announceExit()
 {
-    place(seat().rank).hasLeft.store(1, std::memory_order_release);
+    place(rankInfo().rank).hasLeft.store(1, std::memory_order_release);
     ring();
 }
 
 void SharedBoard::ring()
 {
-    header().bell.fetch_add(1, std::memory_order_acq_rel);
-    wakeAll(header().bell);
+    header().sequence.fetch_add(1, std::memory_order_acq_rel);
+    wakeAll(header().sequence);
 }
 
 } // namespace tilescope::engine

@@ -7,14 +7,14 @@ namespace tilescope::engine {
 /// The board of the ranks of one host, in the shared memory of their supervisor.
 class SharedBoard final : public Board {
 public:
-    /// Opens the memory of the seat.
+    /// Opens the memory of the rankInfo.
     /// \throws Error (Environment)  it cannot be opened, or there is not enough memory
-    explicit SharedBoard(const RankSeat& seat);
+    explicit SharedBoard(const RankInfo& rankInfo);
     /// Leaves the group.
     ~SharedBoard() override;
 
     void announce(std::int64_t sequence) override;
-    std::string latecomers(std::int64_t sequence, bool& hasLeft) override;
+    std::string missingRanks(std::int64_t sequence, bool& hasLeft) override;
 
 private:
     struct Header;
@@ -26,7 +26,7 @@ private:
     bool hasLeft(int rank) const override;
     std::uint32_t news() const override;
     void waitForNews(std::uint32_t known, std::chrono::milliseconds most) override;
-    void sayGoodbye() override;
+    void announceExit() override;
 
     Header& header() const;
     Place& place(int rank) const;

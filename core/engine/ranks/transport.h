@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -44,7 +44,7 @@ public:
 
     /// Creates the transport of a part of the group. Each rank of this group must call it.
     /// \param color  equal for the members of a part, different between parts
-    virtual std::unique_ptr<Transport> part(const RankSeat& seat, Board& board, int color) = 0;
+    virtual std::unique_ptr<Transport> part(const RankInfo& rankInfo, Board& board, int color) = 0;
 };
 
 } // namespace tilescope::engine

@@ -121,14 +121,14 @@ std::optional<std::vector<EnvironmentEntry>> inspect(const ExperimentSpec& spec,
     return {};
 }
 
-std::unique_ptr<Ranks> join(const ExperimentSpec& spec, const RankSeat& seat, const Device& device)
+std::unique_ptr<Ranks> join(const ExperimentSpec& spec, const RankInfo& rankInfo, const Device& device)
 {
     if (!device.isCuda())
-        return joinOnCpu(seat);
-    if (seat.localSize > gpuCount())
-        throw Unsupported{c10::str("gpus ", seat.size, " needs ", seat.localSize,
+        return joinOnCpu(rankInfo);
+    if (rankInfo.localSize > gpuCount())
+        throw Unsupported{c10::str("gpus ", rankInfo.size, " needs ", rankInfo.localSize,
                                    " GPUs on this machine, which has ", gpuCount())};
-    return joinOnGpus(seat, device, meansOf(spec));
+    return joinOnGpus(rankInfo, device, meansOf(spec));
 }
 
 void requireNumerics(const ExperimentSpec& spec, const Device& device)
@@ -149,20 +149,20 @@ class Engine::Impl {
 public:
     explicit Impl(StringTable& table) : strings(table), defaultThreads(at::get_num_threads()) {}
 
-    RunResult run(const ExperimentSpec& spec, const std::optional<RankSeat>& seat, PointObserver& observer,
-                  std::stop_token stop);
+    RunResult run(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo,
+                  PointObserver& observer, std::stop_token stop);
 
     StringTable& strings;
     int defaultThreads;
 
 private:
-    void attempt(const ExperimentSpec& spec, const std::optional<RankSeat>& seat, const Device& device,
+    void attempt(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo, const Device& device,
                  PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase);
     std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device, Ranks* ranks,
                                       PointObserver& observer, RunResult& result, std::string_view phase);
 };
 
-RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<RankSeat>& seat,
+RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo,
                             PointObserver& observer, std::stop_token stop)
 {
     const Timestamp started = TraceClock::now();
@@ -170,9 +170,9 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<Rank
     std::string_view phase = "setup";
     Device device{at::Device(at::kCPU)};
     try {
-        device = Device{torchDevice(spec.device, seat ? seat->localRank : 0)};
+        device = Device{torchDevice(spec.device, rankInfo ? rankInfo->localRank : 0)};
         result.device = device.name();
-        attempt(spec, seat, device, observer, std::move(stop), result, phase);
+        attempt(spec, rankInfo, device, observer, std::move(stop), result, phase);
     } catch (...) {
         recordFailure(result, phase);
     }
@@ -230,13 +230,13 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
     return nullptr;
 }
 
-void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankSeat>& seat,
+void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo,
                            const Device& device, PointObserver& observer, std::stop_token stop,
                            RunResult& result, std::string_view& phase)
 {
     if (device.isCuda())
         initializeCuda();
-    const int processes = seat ? seat->localSize : 1;
+    const int processes = rankInfo ? rankInfo->localSize : 1;
     const Numerics numerics(spec, device, std::max(1, defaultThreads / processes));
     const DeviceScope onDevice(device, replaysGraphs(spec));
     device.clean();
@@ -265,7 +265,7 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankS
             return;
         }
     }
-    const std::unique_ptr<Ranks> ranks = seat ? join(spec, *seat, device) : nullptr;
+    const std::unique_ptr<Ranks> ranks = rankInfo ? join(spec, *rankInfo, device) : nullptr;
     if (ranks)
         observer.factsFound({{"result.collectives", ranks->means()}});
     const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);
@@ -291,9 +291,9 @@ Engine::Engine(StringTable& strings)
 Engine::~Engine() = default;
 
 RunResult Engine::runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                           const std::optional<RankSeat>& seat)
+                           const std::optional<RankInfo>& rankInfo)
 {
-    return impl_->run(spec, seat, observer, std::move(stop));
+    return impl_->run(spec, rankInfo, observer, std::move(stop));
 }
 
 ReplayResult Engine::replay(const ReplayRequest& request)

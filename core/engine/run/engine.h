@@ -28,7 +28,7 @@ public:
     Engine& operator=(const Engine&) = delete;
 
     RunResult runPoint(const ExperimentSpec& spec, PointObserver& observer, std::stop_token stop,
-                       const std::optional<RankSeat>& seat = {}) override;
+                       const std::optional<RankInfo>& rankInfo = {}) override;
     /// The ceilings are those of studies/ceilings.h. The loop adds kHostWaiting.
     std::vector<Ceiling> measureCeilings(const DeviceRequest& request) override;
     ReplayResult replay(const ReplayRequest& request) override; ///< by studies/replay.h

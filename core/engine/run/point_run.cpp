@@ -217,11 +217,11 @@ void PointRun::trace()
 {
     observer_.stateChanged(PointState::Trace);
     if (device_.isCuda() || spec_.shapes || spec_.memory)
-        rehearse();
+        runReferenceStep();
     if (spec_.memory)
         observer_.memoryLearnt(memory_->takeStock("trace begins"));
     if (ranks_)
-        ranks_->takeRecords(); // drops those of the rehearsal
+        ranks_->takeRecords(); // drops those of the reference step
     tracer().start();
     recording_ = true;
     try {
@@ -249,9 +249,9 @@ void PointRun::trace()
 // Runs an additional step without keeping its events. It absorbs CUPTI's start-up, records shapes by the
 // order of ops, and allows reading the autograd graph between forward and backward without delaying a traced
 // step.
-void PointRun::rehearse()
+void PointRun::runReferenceStep()
 {
-    tracer().start(Recording::Rehearsal);
+    tracer().start(Recording::ReferenceStep);
     looking_ = spec_.memory;
     const auto ended = [&] {
         looking_ = false;
@@ -275,7 +275,7 @@ void PointRun::rehearse()
     if (!spec_.memory)
         return;
     MemoryFacts facts = memory_->takeInstants();
-    facts.rehearsed = tracer().rehearsedAllocations();
+    facts.reference = tracer().referenceAllocations();
     observer_.memoryLearnt(std::move(facts));
     if (memory_->unreadNodes() > 0)
         result_.flags.push_back(
@@ -321,7 +321,7 @@ void PointRun::autopsy()
     tracer.stop();
     MemoryFacts facts = memory_->takeInstants();
     for (const TraceBatch& batch : keeper.batches)
-        facts.rehearsed.insert(facts.rehearsed.end(), batch.allocEvents.begin(), batch.allocEvents.end());
+        facts.reference.insert(facts.reference.end(), batch.allocEvents.begin(), batch.allocEvents.end());
     facts.places = tracer.places();
     observer_.memoryLearnt(std::move(facts));
     for (TraceBatch& batch : keeper.batches)

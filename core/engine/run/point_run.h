@@ -49,7 +49,7 @@ private:
     TraceSink& sink();
     void settle();
     void tellCaptured();
-    void rehearse();
+    void runReferenceStep();
     void autopsy();
     void noteMemoryAfter();
     void noteTrace();

@@ -3,8 +3,8 @@
 #include "core/base/error.h"
 #include "core/base/output_folder.h"
 #include "core/exchange/export/arrow_file.h"
-#include "core/exchange/export/export_parties.h"
 #include "core/exchange/export/export_text.h"
+#include "core/exchange/export/export_topology.h"
 #include "core/model/text.h"
 
 #include <fstream>
@@ -74,14 +74,14 @@ public:
     ArrowExport(const fs::path& folder, const store::RunReader& reader, const store::RunRecord& run,
                 const ExportOptions& options)
         : folder_(folder), reader_(reader), run_(run), withIdentity_(options.withIdentity),
-          parties_(reader, run, options.withIdentity)
+          topology_(reader, run, options.withIdentity)
     {
     }
 
     void write()
     {
         writeRuns();
-        writeParties();
+        writeTopology();
         writeSamples();
         writeActivities();
         writeHostEvents();
@@ -143,7 +143,7 @@ private:
               });
     }
 
-    void writeParties()
+    void writeTopology()
     {
         Columns columns{number("process"), count("pid"), text("name"), number("rank"), number("world_size")};
         if (withIdentity_) {
@@ -152,7 +152,7 @@ private:
         }
         table("processes", std::move(columns), [this](ArrowFile& rows) {
             std::int32_t index = 0;
-            for (const ExportedProcess& process : parties_.processes()) {
+            for (const ExportedProcess& process : topology_.processes()) {
                 rows.add(index++).add(process.pid).add(process.name);
                 addIf(rows, process.rank);
                 addIf(rows, process.worldSize);
@@ -161,19 +161,19 @@ private:
                 rows.endRow();
             }
         });
-        table(
-            "threads", {count("thread"), number("process"), count("native"), text("name")},
-            [this](ArrowFile& rows) {
-                for (const ThreadName& thread : parties_.threads()) {
-                    rows.add(thread.thread).add(static_cast<std::int64_t>(parties_.processOf(thread.thread)));
-                    rows.add(parties_.nativeOf(thread.thread)).add(thread.name).endRow();
-                }
-            });
+        table("threads", {count("thread"), number("process"), count("native"), text("name")},
+              [this](ArrowFile& rows) {
+                  for (const ThreadName& thread : topology_.threads()) {
+                      rows.add(thread.thread)
+                          .add(static_cast<std::int64_t>(topology_.processOf(thread.thread)));
+                      rows.add(topology_.nativeOf(thread.thread)).add(thread.name).endRow();
+                  }
+              });
         table("devices",
               {number("device"), number("ordinal"), text("name"), text("capability"), bytes("memory"),
                number("multiprocessors")},
               [this](ArrowFile& rows) {
-                  for (const TracedDevice& device : parties_.devices()) {
+                  for (const TracedDevice& device : topology_.devices()) {
                       rows.add(device.id).add(device.ordinal).add(device.name).add(shown(device.capability));
                       addIf(rows, device.memory);
                       addIf(rows, device.multiprocessors);
@@ -183,9 +183,9 @@ private:
         table("streams",
               {number("device"), count("stream"), number("process"), count("native"), count("context")},
               [this](ArrowFile& rows) {
-                  for (const TracedStream& stream : parties_.streams()) {
+                  for (const TracedStream& stream : topology_.streams()) {
                       rows.add(stream.device).add(stream.id);
-                      rows.add(static_cast<std::int64_t>(parties_.processOf(stream.process)))
+                      rows.add(static_cast<std::int64_t>(topology_.processOf(stream.process)))
                           .add(stream.native);
                       addIf(rows, stream.context);
                       rows.endRow();
@@ -375,7 +375,7 @@ private:
     const store::RunReader& reader_;
     const store::RunRecord& run_;
     const bool withIdentity_;
-    const ExportParties parties_;
+    const ExportTopology topology_;
 };
 
 } // namespace

@@ -3,8 +3,8 @@
 #include "core/analysis/stats/counter_figures.h"
 #include "core/analysis/work/tensor_shape.h"
 #include "core/base/error.h"
-#include "core/exchange/export/export_parties.h"
 #include "core/exchange/export/export_text.h"
+#include "core/exchange/export/export_topology.h"
 #include "core/exchange/export/kineto_file.h"
 #include "core/exchange/export/kineto_words.h"
 #include "core/exchange/export/memory_parts.h"
@@ -41,12 +41,12 @@ class KinetoExport {
 public:
     KinetoExport(const fs::path& path, const store::RunReader& reader, const store::RunRecord& run,
                  const ExportOptions& options)
-        : reader_(reader), run_(run), parties_(reader, run, options.withIdentity),
-          texts_(reader, options.withIdentity), memory_(parties_.processes().size())
+        : reader_(reader), run_(run), topology_(reader, run, options.withIdentity),
+          texts_(reader, options.withIdentity), memory_(topology_.processes().size())
     {
         std::vector<fs::path> inputs = options.inputs;
         inputs.push_back(reader.file());
-        for (const fs::path& each : kinetoPaths(path, parties_)) {
+        for (const fs::path& each : kinetoPaths(path, topology_)) {
             files_.push_back(std::make_unique<KinetoFile>(each, inputs));
             figures_.files.push_back(each);
         }
@@ -136,15 +136,15 @@ private:
 
     Place placeOf(ThreadId thread) const
     {
-        return {.pid = parties_.processes()[parties_.processOf(thread)].pid,
-                .tid = parties_.nativeOf(thread)};
+        return {.pid = topology_.processes()[topology_.processOf(thread)].pid,
+                .tid = topology_.nativeOf(thread)};
     }
 
     // The frame of a file -----------------------------------------------------------------------------------
 
     void begin(std::size_t process, std::int64_t base)
     {
-        const ExportedProcess& facts = parties_.processes()[process];
+        const ExportedProcess& facts = topology_.processes()[process];
         std::string head = "{\n\"schemaVersion\": 1,\n";
         if (facts.rank)
             head += fmt::format("\"distributedInfo\": {{\"rank\": {}, \"world_size\": {}}},\n", *facts.rank,
@@ -157,10 +157,10 @@ private:
         meta(process, "process_labels", {facts.pid, 0}, "labels", "\"CPU\"");
         if (!facts.host.empty())
             meta(process, "process_labels", {facts.pid, 0}, "labels", jsonString(facts.host));
-        for (const ThreadName& thread : parties_.threads())
-            if (parties_.processOf(thread.thread) == process)
+        for (const ThreadName& thread : topology_.threads())
+            if (topology_.processOf(thread.thread) == process)
                 meta(process, "thread_name", placeOf(thread.thread), "name",
-                     jsonString(fmt::format("thread {} ({})", parties_.nativeOf(thread.thread),
+                     jsonString(fmt::format("thread {} ({})", topology_.nativeOf(thread.thread),
                                             texts_(thread.name))));
     }
 
@@ -177,13 +177,13 @@ private:
     {
         std::string list;
         std::set<std::int32_t> listed;
-        for (const TracedDevice& device : parties_.devices()) {
+        for (const TracedDevice& device : topology_.devices()) {
             const bool isUsed =
-                parties_.streams().empty() ||
-                std::ranges::any_of(parties_.streams(), [&](const TracedStream& stream) {
-                    return stream.device == device.id && parties_.processOf(stream.process) == process;
+                topology_.streams().empty() ||
+                std::ranges::any_of(topology_.streams(), [&](const TracedStream& stream) {
+                    return stream.device == device.id && topology_.processOf(stream.process) == process;
                 });
-            const std::int32_t ordinal = parties_.ordinalOf(device.id);
+            const std::int32_t ordinal = topology_.ordinalOf(device.id);
             if (!isUsed || !listed.insert(ordinal).second)
                 continue;
             list += fmt::format("{}{{\"id\": {}, \"name\": {}", list.empty() ? "" : ", ", ordinal,
@@ -213,7 +213,7 @@ private:
                 continue;
             }
             meta(process, "process_name", {ordinal, 0}, "name",
-                 jsonString(parties_.processes()[process].name));
+                 jsonString(topology_.processes()[process].name));
             meta(process, "process_labels", {ordinal, 0}, "labels", fmt::format("\"GPU {}\"", ordinal));
         }
         files_[process]->text(fmt::format("\n],\n\"traceName\": {}\n}}\n",
@@ -235,8 +235,8 @@ private:
         const StringId stepPath = reader_.find("step");
         reader_.eachRange(all, [&](const Range& range) {
             const bool isStep = range.path == stepPath && range.step != kNoStep;
-            if (texts_(parties_.nameOf(range.thread)) != kComputedSteps)
-                mainThreads_.emplace(parties_.processOf(range.thread), range.thread);
+            if (texts_(topology_.nameOf(range.thread)) != kComputedSteps)
+                mainThreads_.emplace(topology_.processOf(range.thread), range.thread);
             beginSlice("user_annotation",
                        isStep ? fmt::format("\"ProfilerStep#{}\"", range.step) : json(range.name),
                        placeOf(range.thread), range.start, range.end);
@@ -260,7 +260,7 @@ private:
     void endHostEvent(ThreadId thread)
     {
         ++figures_.hostEvents;
-        endEvent(parties_.processOf(thread));
+        endEvent(topology_.processOf(thread));
     }
 
     void addOp(const Op& op)
@@ -302,7 +302,7 @@ private:
         if (call.op)
             arg("External id", externalId(call.op));
         if (call.correlation) {
-            arg("correlation", parties_.nativeOf(call.correlation, parties_.processOf(call.thread)));
+            arg("correlation", topology_.nativeOf(call.correlation, topology_.processOf(call.thread)));
             called_.push_back(call.correlation.value);
         }
         endHostEvent(call.thread);
@@ -347,8 +347,8 @@ private:
     {
         Place place = placeOf(each.thread);
         const std::size_t process =
-            each.thread ? parties_.processOf(each.thread) : parties_.processOf(each.process);
-        place.pid = parties_.processes()[process].pid;
+            each.thread ? topology_.processOf(each.thread) : topology_.processOf(each.process);
+        place.pid = topology_.processes()[process].pid;
         // It is no op: as one, its time would count twice among the ops.
         beginSlice("collective_comm", "\"record_param_comms\"", place, each.start, each.end);
         addCollective(each);
@@ -370,10 +370,10 @@ private:
     void addDeviceEvent(const DeviceEvent& event)
     {
         constexpr std::array<std::string_view, 3> kCategories{"kernel", "gpu_memcpy", "gpu_memset"};
-        const std::size_t process = parties_.processOf(event);
-        const std::int32_t ordinal = parties_.ordinalOf(event.device);
-        const std::int64_t stream = parties_.nativeOf(event.device, event.stream);
-        const TracedStream* known = parties_.streamOf(event.device, event.stream);
+        const std::size_t process = topology_.processOf(event);
+        const std::int32_t ordinal = topology_.ordinalOf(event.device);
+        const std::int64_t stream = topology_.nativeOf(event.device, event.stream);
+        const TracedStream* known = topology_.streamOf(event.device, event.stream);
         usedStreams_[process].insert({ordinal, -1});
         usedStreams_[process].insert({ordinal, stream});
         beginSlice(kCategories.at(static_cast<std::size_t>(event.kind)), json(event.name), {ordinal, stream},
@@ -385,7 +385,7 @@ private:
             arg("context", *known->context);
         arg("stream", stream);
         if (event.correlation)
-            arg("correlation", parties_.nativeOf(event.correlation, process));
+            arg("correlation", topology_.nativeOf(event.correlation, process));
         if (event.graphNode != 0)
             arg("graph node id", event.graphNode);
         if (event.kind == DeviceEventKind::Kernel)
@@ -410,7 +410,7 @@ private:
         const auto product = [](const std::array<std::uint32_t, 3>& sizes) {
             return static_cast<double>(sizes[0]) * sizes[1] * sizes[2];
         };
-        const TracedDevice* device = parties_.deviceOf(event.device);
+        const TracedDevice* device = topology_.deviceOf(event.device);
         if (device && device->multiprocessors.value_or(0) > 0) {
             constexpr double kWarp = 32;
             const double blocks = product(launch.grid) / *device->multiprocessors;
@@ -434,7 +434,7 @@ private:
     /// Adds the arrow from a launch to the activity, and the launch itself if its call was not recorded.
     void addArrow(const DeviceEvent& event, std::size_t process, Place target)
     {
-        const std::uint32_t correlation = parties_.nativeOf(event.correlation, process);
+        const std::uint32_t correlation = topology_.nativeOf(event.correlation, process);
         const Place place = placeOf(event.launchThread);
         const bool isGraph = event.graphNode != 0;
         const bool isKnown = std::binary_search(called_.begin(), called_.end(), event.correlation.value);
@@ -469,20 +469,20 @@ private:
         constexpr std::array<std::string_view, 4> kKinds{"Event Sync", "Stream Wait Event", "Stream Sync",
                                                          "Context Sync"};
         for (const Wait& wait : reader_.waits(run_.run)) {
-            const std::size_t process = parties_.processOf(wait.process);
+            const std::size_t process = topology_.processOf(wait.process);
             const std::string_view kind = kKinds.at(static_cast<std::size_t>(wait.kind));
-            const std::int64_t stream = wait.stream ? parties_.nativeOf(wait.device, wait.stream) : -1;
-            const std::int32_t ordinal = parties_.ordinalOf(wait.device);
+            const std::int64_t stream = wait.stream ? topology_.nativeOf(wait.device, wait.stream) : -1;
+            const std::int32_t ordinal = topology_.ordinalOf(wait.device);
             beginSlice("cuda_sync", jsonString(kind), {ordinal, stream}, wait.start, wait.end);
             arg("cuda_sync_kind", jsonString(kind));
             arg("device", ordinal);
             arg("stream", stream);
             if (wait.correlation)
-                arg("correlation", parties_.nativeOf(wait.correlation, process));
+                arg("correlation", topology_.nativeOf(wait.correlation, process));
             if (wait.waitedFor)
-                arg("wait_on_stream", parties_.nativeOf(wait.device, wait.waitedFor));
+                arg("wait_on_stream", topology_.nativeOf(wait.device, wait.waitedFor));
             if (wait.recordCorrelation)
-                arg("wait_on_cuda_event_record_corr_id", parties_.nativeOf(wait.recordCorrelation, process));
+                arg("wait_on_cuda_event_record_corr_id", topology_.nativeOf(wait.recordCorrelation, process));
             ++figures_.waits;
             endEvent(process);
         }
@@ -502,8 +502,8 @@ private:
         const ThreadId thread =
             event.op && event.op.value < opThreads_.size() ? opThreads_[event.op.value] : ThreadId{};
         const std::size_t process =
-            memory_.take(event, thread ? std::optional(parties_.processOf(thread)) : std::nullopt)
-                .value_or(isGpu ? parties_.processOf(event.device) : 0);
+            memory_.take(event, thread ? std::optional(topology_.processOf(thread)) : std::nullopt)
+                .value_or(isGpu ? topology_.processOf(event.device) : 0);
         const bool isFree = event.action == (isGpu ? AllocAction::FreeRequested : AllocAction::FreeCompleted);
         const bool isOom = event.action == AllocAction::Oom;
         if (event.action != AllocAction::Alloc && !isFree && !isOom) {
@@ -512,8 +512,8 @@ private:
         }
         line_.clear();
         add(R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "{}", "pid": {}, "tid": {}, "ts": )",
-            isOom ? "[OutOfMemory]" : "[memory]", parties_.processes()[process].pid,
-            thread ? parties_.nativeOf(thread) : mainThreadOf(process));
+            isOom ? "[OutOfMemory]" : "[memory]", topology_.processes()[process].pid,
+            thread ? topology_.nativeOf(thread) : mainThreadOf(process));
         appendMicroseconds(line_, (event.time - zero_).count());
         line_ += ", \"args\": {";
         argSeparator_ = "";
@@ -521,7 +521,7 @@ private:
         arg("Total Allocated", event.allocated);
         arg("Bytes", isFree ? -event.bytes : event.bytes);
         arg("Addr", event.address);
-        arg("Device Id", isGpu ? parties_.ordinalOf(event.device) : -1);
+        arg("Device Id", isGpu ? topology_.ordinalOf(event.device) : -1);
         arg("Device Type", isGpu ? 1 : 0);
         ++figures_.memory;
         endEvent(process);
@@ -531,9 +531,9 @@ private:
     {
         for (const CounterTrack& track : reader_.counterTracks(run_.run)) {
             const std::size_t process =
-                track.device ? parties_.processOf(track.device) : parties_.processOf(track.process);
+                track.device ? topology_.processOf(track.device) : topology_.processOf(track.process);
             const std::int64_t pid =
-                track.device ? parties_.ordinalOf(track.device) : parties_.processes()[process].pid;
+                track.device ? topology_.ordinalOf(track.device) : topology_.processes()[process].pid;
             const std::string name = jsonString(track.name);
             const std::string key = jsonString(track.unit.empty() ? "value" : track.unit);
             const CounterTrack shown = analysis::clipped(track, zero_, Timestamp::max());
@@ -553,11 +553,11 @@ private:
     std::int64_t mainThreadOf(std::size_t process) const
     {
         if (const auto known = mainThreads_.find(process); known != mainThreads_.end())
-            return parties_.nativeOf(known->second);
-        for (const ThreadName& thread : parties_.threads())
-            if (parties_.processOf(thread.thread) == process)
-                return parties_.nativeOf(thread.thread);
-        return parties_.processes()[process].pid;
+            return topology_.nativeOf(known->second);
+        for (const ThreadName& thread : topology_.threads())
+            if (topology_.processOf(thread.thread) == process)
+                return topology_.nativeOf(thread.thread);
+        return topology_.processes()[process].pid;
     }
 
     using HostPlace = std::tuple<ThreadId, Timestamp, Timestamp>;
@@ -565,7 +565,7 @@ private:
 
     const store::RunReader& reader_;
     const store::RunRecord& run_;
-    const ExportParties parties_;
+    const ExportTopology topology_;
     ExportTexts texts_;
     std::vector<std::unique_ptr<KinetoFile>> files_; ///< by process
     KinetoFigures figures_;

@@ -38,9 +38,9 @@ void KinetoFile::commit()
     output_.commit();
 }
 
-std::vector<fs::path> kinetoPaths(const fs::path& path, const ExportParties& parties)
+std::vector<fs::path> kinetoPaths(const fs::path& path, const ExportTopology& topology)
 {
-    const std::vector<ExportedProcess>& processes = parties.processes();
+    const std::vector<ExportedProcess>& processes = topology.processes();
     if (processes.size() == 1)
         return {path};
     std::set<std::int32_t> ranks;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/output_file.h"
-#include "core/exchange/export/export_parties.h"
+#include "core/exchange/export/export_topology.h"
 #include "core/exchange/export/gzip_stream.h"
 
 #include <filesystem>
@@ -37,6 +37,6 @@ private:
 /// The files of an export, by process: `path` for a single process. For several, the rank or the number of
 /// the process precedes the endings .json and .gz.
 std::vector<std::filesystem::path> kinetoPaths(const std::filesystem::path& path,
-                                               const ExportParties& parties);
+                                               const ExportTopology& topology);
 
 } // namespace tilescope::exchange

@@ -1,8 +1,8 @@
 #include "core/exchange/export/perfetto_export.h"
 
 #include "core/base/error.h"
-#include "core/exchange/export/export_parties.h"
 #include "core/exchange/export/export_text.h"
+#include "core/exchange/export/export_topology.h"
 #include "core/exchange/export/host_events.h"
 #include "core/exchange/export/perfetto_fields.h"
 #include "core/exchange/export/perfetto_writer.h"
@@ -40,7 +40,7 @@ class PerfettoExport {
 public:
     PerfettoExport(std::ostream& out, const store::RunReader& reader, const store::RunRecord& run,
                    const ExportOptions& options)
-        : reader_(reader), run_(run), parties_(reader, run, options.withIdentity),
+        : reader_(reader), run_(run), topology_(reader, run, options.withIdentity),
           texts_(reader, options.withIdentity), writer_(out, [this](StringId id) { return texts_(id); })
     {
     }
@@ -78,7 +78,7 @@ private:
 
     void writeProcesses()
     {
-        for (const ExportedProcess& process : parties_.processes()) {
+        for (const ExportedProcess& process : topology_.processes()) {
             processTracks_.push_back(nextUuid_++);
             writer_.packet([&](pbf_writer& fields) {
                 pbf_writer descriptor(fields, packet::kTrackDescriptor);
@@ -101,11 +101,11 @@ private:
 
     void writeGpus()
     {
-        if (parties_.devices().empty())
+        if (topology_.devices().empty())
             return;
         // A GPU's number is its place in the list.
         std::map<std::int16_t, const TracedDevice*> devices;
-        for (const TracedDevice& device : parties_.devices())
+        for (const TracedDevice& device : topology_.devices())
             if (device.id)
                 devices.emplace(device.id.value, &device);
         writer_.packet([&](pbf_writer& fields) {
@@ -127,9 +127,9 @@ private:
     {
         const std::uint64_t parent = tracks.empty() ? 0 : tracks.front().uuid;
         tracks.push_back({.uuid = nextUuid_++});
-        const std::size_t process = parties_.processOf(thread);
-        const StringId known = parties_.nameOf(thread);
-        const std::string name = known ? texts_(known) : fmt::format("thread {}", parties_.nativeOf(thread));
+        const std::size_t process = topology_.processOf(thread);
+        const StringId known = topology_.nameOf(thread);
+        const std::string name = known ? texts_(known) : fmt::format("thread {}", topology_.nativeOf(thread));
         writer_.packet([&](pbf_writer& fields) {
             pbf_writer descriptor(fields, packet::kTrackDescriptor);
             descriptor.add_uint64(track_descriptor::kUuid, tracks.back().uuid);
@@ -141,7 +141,7 @@ private:
             descriptor.add_uint64(track_descriptor::kParent, processTracks_[process]);
             pbf_writer message(descriptor, track_descriptor::kThread);
             message.add_int32(track_descriptor::kThreadPid,
-                              static_cast<std::int32_t>(parties_.processes()[process].pid));
+                              static_cast<std::int32_t>(topology_.processes()[process].pid));
             // The run's number, which is the native one unless another process has it too.
             message.add_int64(track_descriptor::kThreadTid,
                               thread ? static_cast<std::int64_t>(thread.value) : 0);
@@ -229,8 +229,8 @@ private:
         addNameAndCategory(message, call.name, call.kind == ApiKind::Overhead ? "profiler" : "cuda");
         if (!call.correlation)
             return;
-        const std::size_t process = parties_.processOf(call.thread);
-        annotate(message, "correlation", parties_.nativeOf(call.correlation, process));
+        const std::size_t process = topology_.processOf(call.thread);
+        annotate(message, "correlation", topology_.nativeOf(call.correlation, process));
         const auto [first, last] = eventsOf(call.correlation);
         // The outermost of nested calls comes first.
         if (first == last || hasCall_[static_cast<std::size_t>(first - launched_.begin())])
@@ -321,7 +321,7 @@ private:
         const auto id = static_cast<std::uint32_t>(figures_.gpuEvents);
         if (event.correlation)
             launched_.push_back({event.correlation.value, id});
-        const std::size_t process = parties_.processOf(event);
+        const std::size_t process = topology_.processOf(event);
         const bool isKernel = event.kind == DeviceEventKind::Kernel;
         writer_.packet([&](pbf_writer& fields) {
             fields.add_uint64(packet::kTimestamp, at(event.start));
@@ -344,7 +344,7 @@ private:
             }
             if (event.correlation)
                 addExtra(message, "correlation",
-                         std::to_string(parties_.nativeOf(event.correlation, process)));
+                         std::to_string(topology_.nativeOf(event.correlation, process)));
             if (event.graphNode != 0)
                 addExtra(message, "graph node", std::to_string(event.graphNode));
             if (event.path)
@@ -372,7 +372,7 @@ private:
     {
         return writer_.intern(interned::kGraphicsContexts, process, {}, [&](pbf_writer& context) {
             context.add_int32(graphics_context::kPid,
-                              static_cast<std::int32_t>(parties_.processes()[process].pid));
+                              static_cast<std::int32_t>(topology_.processes()[process].pid));
             context.add_enum(graphics_context::kApi, graphics_context::kCuda);
         });
     }
@@ -405,8 +405,8 @@ private:
             row = rows.end() - 1;
         }
         row->second = std::max(event.start, event.end);
-        const std::int64_t stream = parties_.nativeOf(event.device, event.stream);
-        const ExportedProcess& owner = parties_.processes()[process];
+        const std::int64_t stream = topology_.nativeOf(event.device, event.stream);
+        const ExportedProcess& owner = topology_.processes()[process];
         const std::string name = owner.rank ? fmt::format("stream {} (rank {})", stream, *owner.rank)
                                             : fmt::format("stream {}", stream);
         return writer_.intern(interned::kGpuSpecifications, row->first, name, {});
@@ -477,7 +477,7 @@ private:
                 pbf_writer descriptor(fields, packet::kTrackDescriptor);
                 descriptor.add_uint64(track_descriptor::kUuid, counter.uuid);
                 descriptor.add_uint64(track_descriptor::kParent,
-                                      processTracks_[parties_.processOf(alloc.device)]);
+                                      processTracks_[topology_.processOf(alloc.device)]);
                 descriptor.add_string(track_descriptor::kName, name);
                 pbf_writer(descriptor, track_descriptor::kCounter)
                     .add_enum(track_descriptor::kCounterUnit, track_descriptor::kUnitBytes);
@@ -501,7 +501,7 @@ private:
         std::map<std::pair<std::size_t, std::string>, std::uint64_t> uuids;
         for (const CounterTrack& track : reader_.counterTracks(run_.run)) {
             const std::size_t process =
-                track.device ? parties_.processOf(track.device) : parties_.processOf(track.process);
+                track.device ? topology_.processOf(track.device) : topology_.processOf(track.process);
             const std::string name =
                 (track.device ? fmt::format("GPU {} ", track.device.value) : "") + track.name;
             // Parts with holes between them are one track.
@@ -532,7 +532,7 @@ private:
 
     const store::RunReader& reader_;
     const store::RunRecord& run_;
-    const ExportParties parties_;
+    const ExportTopology topology_;
     ExportTexts texts_;
     PerfettoWriter writer_;
     PerfettoFigures figures_;

@@ -183,7 +183,7 @@ Facts factsOf(const store::RunReader& reader, const store::RunRecord& run, const
     if (result.peakReserved)
         facts.emplace_back("Peak reserved", sizeText(*result.peakReserved));
     if (options.withIdentity)
-        for (const TracedProcess& process : reader.parties(run.run).processes)
+        for (const TracedProcess& process : reader.topology(run.run).processes)
             if (!process.commandLine.empty())
                 facts.emplace_back("Command", process.commandLine);
     return facts;

@@ -88,7 +88,7 @@ private:
 class CollectiveFinder {
 public:
     explicit CollectiveFinder(const ForeignTrace& trace)
-        : trace_(trace), found_(trace.parties.processes.size())
+        : trace_(trace), found_(trace.topology.processes.size())
     {
         for (const Collective& each : trace.collectives) {
             const std::string_view op = trace.strings.text(each.op);
@@ -114,11 +114,11 @@ private:
         const ProcessIndex process = trace_.processOf(row);
         if (!name->second || !process)
             return;
-        const TracedProcess& owner = trace_.parties.processes[static_cast<std::size_t>(process.value)];
+        const TracedProcess& owner = trace_.topology.processes[static_cast<std::size_t>(process.value)];
         if (!owner.clock)
             return;
         const std::int64_t offset =
-            trace_.parties.clocks[static_cast<std::size_t>(owner.clock.value)].offset.count();
+            trace_.topology.clocks[static_cast<std::size_t>(owner.clock.value)].offset.count();
         const Span span{row.start + offset, row.end + offset};
         Collectives& ofProcess = found_[static_cast<std::size_t>(process.value)];
         ofProcess.byName[row.name].push_back(span);
@@ -137,8 +137,8 @@ private:
 std::map<std::string, std::vector<std::size_t>> hostsOf(const ForeignTrace& trace)
 {
     std::map<std::string, std::vector<std::size_t>> hosts;
-    for (std::size_t i = 0; i < trace.parties.processes.size(); ++i) {
-        const TracedProcess& process = trace.parties.processes[i];
+    for (std::size_t i = 0; i < trace.topology.processes.size(); ++i) {
+        const TracedProcess& process = trace.topology.processes[i];
         if (process.clock)
             hosts[process.host.empty() ? "\n" + std::to_string(process.clock.value) : process.host].push_back(
                 i);
@@ -174,7 +174,8 @@ void alignHosts(ForeignTrace& trace)
         std::vector<ClockIndex> seen;
         for (const std::size_t process : processes) {
             ClockDomain& clock =
-                trace.parties.clocks[static_cast<std::size_t>(trace.parties.processes[process].clock.value)];
+                trace.topology
+                    .clocks[static_cast<std::size_t>(trace.topology.processes[process].clock.value)];
             if (std::ranges::find(seen, clock.id) != seen.end())
                 continue;
             seen.push_back(clock.id);

@@ -10,13 +10,14 @@ TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
 {
     TimeSpan all;
     alignHosts(trace);
-    if (trace.parties.clocks.empty())
-        trace.parties.clocks.push_back({.id = ClockIndex{0}, .name = clockName, .method = "same clock"});
+    if (trace.topology.clocks.empty())
+        trace.topology.clocks.push_back({.id = ClockIndex{0}, .name = clockName, .method = "same clock"});
     std::vector<std::int64_t> offsets;
-    for (TracedProcess& process : trace.parties.processes) {
+    for (TracedProcess& process : trace.topology.processes) {
         if (!process.clock)
             process.clock = ClockIndex{0};
-        offsets.push_back(trace.parties.clocks[static_cast<std::size_t>(process.clock.value)].offset.count());
+        offsets.push_back(
+            trace.topology.clocks[static_cast<std::size_t>(process.clock.value)].offset.count());
     }
     const auto offsetOf = [&offsets](ProcessIndex process) {
         return process ? offsets[static_cast<std::size_t>(process.value)] : 0;

@@ -105,7 +105,7 @@ struct ForeignSource {
 /// Everything that the importers added, in the order of adding.
 struct ForeignTrace {
     StringTable strings;
-    RunParties parties; ///< processes and clocks; devices and streams are added by the assembly
+    RunTopology topology; ///< processes and clocks; devices and streams are added by the assembly
     std::vector<KnownThread> threads;
     std::vector<KnownDevice> devices;
     std::vector<KnownStream> streams;

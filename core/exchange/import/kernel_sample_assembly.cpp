@@ -100,7 +100,7 @@ bool isOfThisHost(const ForeignTrace& trace)
 {
     std::array<char, 256> here{};
     gethostname(here.data(), here.size() - 1);
-    return std::ranges::all_of(trace.parties.processes,
+    return std::ranges::all_of(trace.topology.processes,
                                [&here](const TracedProcess& each) { return each.host == here.data(); });
 }
 
@@ -111,7 +111,7 @@ KernelSamples assembleKernelSamples(ForeignTrace& trace)
     KernelSamples all;
     for (auto& [process, samples] : trace.kernelSamples) {
         for (SampledKernel& kernel : samples.kernels) {
-            kernel.process = trace.parties.processes.size() < 2 ? ProcessIndex{} : process;
+            kernel.process = trace.topology.processes.size() < 2 ? ProcessIndex{} : process;
             if (kernel.device)
                 kernel.device = trace.devices[static_cast<std::size_t>(kernel.device.value)].number;
         }

@@ -12,7 +12,7 @@ void LaunchIndex::expect(const ForeignTrace& trace)
         std::uint32_t most = 0;
         std::size_t count = 0;
     };
-    std::vector<Extent> extents(trace.parties.processes.size());
+    std::vector<Extent> extents(trace.topology.processes.size());
     const auto processOf = [&](const DeviceRow& row) {
         return static_cast<std::size_t>(trace.streams[row.stream].process.value);
     };

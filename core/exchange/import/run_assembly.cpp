@@ -11,8 +11,8 @@
 #include "core/exchange/import/common_axis.h"
 #include "core/exchange/import/kernel_sample_assembly.h"
 #include "core/exchange/import/launch_index.h"
-#include "core/exchange/import/party_numbers.h"
 #include "core/exchange/import/path_maker.h"
+#include "core/exchange/import/process_numbers.h"
 #include "core/exchange/import/rules/activity_order.h"
 #include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/rules/host_nesting.h"
@@ -74,7 +74,7 @@ public:
         leaveOutFarEvents(trace_);
         requireEvents();
         requireOneFilePerRank(trace_);
-        numberParties(trace_);
+        numberProcesses(trace_);
         time_ = placeOnOneAxis(trace_, header_.name);
         numberCorrelations(trace_);
         steps_.emplace(trace_);
@@ -82,7 +82,7 @@ public:
         sortRows(trace_);
         activities_.emplace(trace_);
         launches_.expect(trace_);
-        captures_.resize(trace_.parties.processes.size());
+        captures_.resize(trace_.topology.processes.size());
     }
 
     RunId write(store::RunWriter& writer)
@@ -97,7 +97,7 @@ public:
                                      .process = thread.process,
                                      .native = thread.native});
         writer.write(first);
-        writer.writeParties(trace_.parties);
+        writer.writeTopology(trace_.topology);
         writeEvents();
         writeAllocations();
         writeCollectivesAndWaits();
@@ -140,7 +140,7 @@ private:
 
     const TracedProcess& processOf(ProcessIndex index) const
     {
-        return trace_.parties.processes[static_cast<std::size_t>(index.value)];
+        return trace_.topology.processes[static_cast<std::size_t>(index.value)];
     }
 
     CorrelationId correlationOf(ProcessIndex process, std::uint32_t native) const
@@ -430,7 +430,7 @@ private:
                 continue;
             if (part.device)
                 part.device = trace_.devices[static_cast<std::size_t>(part.device.value)].number;
-            if (trace_.parties.processes.size() < 2)
+            if (trace_.topology.processes.size() < 2)
                 part.process = {};
             tracks.push_back(std::move(part));
         }
@@ -445,7 +445,7 @@ private:
                 thread.thread = trace_.threads[static_cast<std::size_t>(thread.thread.value)].number;
                 std::ranges::stable_sort(thread.samples, {}, &HostSample::time);
             }
-            samples.process = trace_.parties.processes.size() < 2 ? ProcessIndex{} : process;
+            samples.process = trace_.topology.processes.size() < 2 ? ProcessIndex{} : process;
             all.push_back(std::move(samples));
         }
         writer_->writeHostSamples(all);
@@ -508,7 +508,7 @@ private:
             event.device = inRun(event.device);
             if (event.op)
                 event.op.value += first;
-            if (!trace_.parties.processes.empty())
+            if (!trace_.topology.processes.empty())
                 event.step = steps_->at(ProcessIndex{0}, nanosecondsOf(event.time));
             events.push_back(event);
         }
@@ -548,9 +548,9 @@ private:
     /// Facts of the first device under the keys that runs of Tilescope itself have.
     void addFacts()
     {
-        if (trace_.parties.devices.empty())
+        if (trace_.topology.devices.empty())
             return;
-        const TracedDevice& device = trace_.parties.devices.front();
+        const TracedDevice& device = trace_.topology.devices.front();
         if (!device.name.empty())
             trace_.environment.push_back({"gpu.name", device.name});
         if (!device.uuid.empty())
@@ -563,8 +563,8 @@ private:
     {
         RunResult result;
         result.flags = trace_.flags;
-        if (!trace_.parties.devices.empty())
-            result.device = "cuda:" + std::to_string(trace_.parties.devices.front().id.value);
+        if (!trace_.topology.devices.empty())
+            result.device = "cuda:" + std::to_string(trace_.topology.devices.front().id.value);
         else // which of the GPUs is unknown where their activities could not be traced
             result.device = hasFlag(result.flags, FlagKind::Untraced)        ? "cuda"
                             : hasFlag(result.flags, FlagKind::DeviceNotRead) ? ""

@@ -31,7 +31,7 @@ std::string numberList(const std::set<std::int32_t>& numbers)
 
 RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
 {
-    const std::size_t count = trace_.parties.processes.size();
+    const std::size_t count = trace_.topology.processes.size();
     std::vector<std::vector<StepCandidate>> candidates(count);
     std::vector<std::int64_t> first(count, std::numeric_limits<std::int64_t>::max());
     std::vector<char> mayDelimit; // by name: 0 unknown, 1 no, 2 yes
@@ -211,8 +211,8 @@ std::vector<Sample> RunSteps::samples() const
     std::vector<Sample> samples;
     std::size_t process = 0;
     for (std::size_t i = 1; i < processes_.size(); ++i) {
-        const TracedProcess& other = trace_.parties.processes[i];
-        const TracedProcess& best = trace_.parties.processes[process];
+        const TracedProcess& other = trace_.topology.processes[i];
+        const TracedProcess& best = trace_.topology.processes[process];
         if (processes_[process].steps.empty() || (other.rank && best.rank && *other.rank < *best.rank))
             process = processes_[i].steps.empty() ? process : i;
     }

@@ -103,33 +103,33 @@ void TraceBuilder::beginSource(std::string name, bool mayRepeatRanks)
 ProcessIndex TraceBuilder::addProcess(TracedProcess process)
 {
     impl_->trace.sourceOf.push_back(static_cast<std::uint32_t>(impl_->trace.sources.size()));
-    process.id = ProcessIndex{static_cast<std::int32_t>(impl_->trace.parties.processes.size())};
-    impl_->trace.parties.processes.push_back(std::move(process));
-    return impl_->trace.parties.processes.back().id;
+    process.id = ProcessIndex{static_cast<std::int32_t>(impl_->trace.topology.processes.size())};
+    impl_->trace.topology.processes.push_back(std::move(process));
+    return impl_->trace.topology.processes.back().id;
 }
 
 TracedProcess& TraceBuilder::process(ProcessIndex index)
 {
-    return impl_->trace.parties.processes.at(static_cast<std::size_t>(index.value));
+    return impl_->trace.topology.processes.at(static_cast<std::size_t>(index.value));
 }
 
 ProcessIndex TraceBuilder::processWith(std::int64_t pid) const
 {
-    const std::vector<TracedProcess>& processes = impl_->trace.parties.processes;
+    const std::vector<TracedProcess>& processes = impl_->trace.topology.processes;
     const auto found = std::ranges::find(processes, pid, &TracedProcess::pid);
     return found == processes.end() ? ProcessIndex::none() : found->id;
 }
 
 ClockIndex TraceBuilder::addClock(ClockDomain clock)
 {
-    clock.id = ClockIndex{static_cast<std::int32_t>(impl_->trace.parties.clocks.size())};
-    impl_->trace.parties.clocks.push_back(std::move(clock));
-    return impl_->trace.parties.clocks.back().id;
+    clock.id = ClockIndex{static_cast<std::int32_t>(impl_->trace.topology.clocks.size())};
+    impl_->trace.topology.clocks.push_back(std::move(clock));
+    return impl_->trace.topology.clocks.back().id;
 }
 
 ClockDomain& TraceBuilder::clock(ClockIndex index)
 {
-    return impl_->trace.parties.clocks.at(static_cast<std::size_t>(index.value));
+    return impl_->trace.topology.clocks.at(static_cast<std::size_t>(index.value));
 }
 
 ThreadId TraceBuilder::thread(ProcessIndex process, std::int64_t native, std::string_view name)

@@ -185,15 +185,15 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
 
 namespace {
 
-/// What a ledger says of a run that has none.
+/// What a list says of a run that has none.
 std::string whyNothingSaved(const query::SavedTable& saved)
 {
     const std::string run = "Run " + std::to_string(saved.run.run.value);
     if (saved.run.result.status == RunStatus::Ok && !saved.run.coversRecording())
-        return run +
-               " has no ledger of what backward needs: it ran without a gradient, or was not traced with "
-               "memory (trace: off, trace_steps: 0, memory: false), or replayed a CUDA graph.";
-    return whyNoEvents(saved.run, "ledger of what backward needs");
+        return run + " has no list of the tensors that backward needs: it ran without a gradient, or was not "
+                     "traced with "
+                     "memory (trace: off, trace_steps: 0, memory: false), or replayed a CUDA graph.";
+    return whyNoEvents(saved.run, "list of the tensors that backward needs");
 }
 
 std::string savedNote(const query::SavedTable& saved)

@@ -24,14 +24,14 @@ namespace {
 using analysis::GroupedTime;
 
 /// The requested process, otherwise that of the lowest rank; null in a run of one process.
-const TracedProcess* processFor(const RunParties& parties, const PartyQuery& query)
+const TracedProcess* processFor(const RunTopology& topology, const ProcessQuery& query)
 {
     const TracedProcess* chosen = nullptr;
-    for (const TracedProcess& process : parties.processes)
+    for (const TracedProcess& process : topology.processes)
         if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == *query.pid) &&
             (!chosen || (process.rank && (!chosen->rank || *process.rank < *chosen->rank))))
             chosen = &process;
-    return parties.processes.size() > 1 ? chosen : nullptr;
+    return topology.processes.size() > 1 ? chosen : nullptr;
 }
 
 std::optional<double> rateOf(const analysis::DeviceSheet& sheet, Precision precision)
@@ -77,16 +77,16 @@ void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
 class AdviceReading {
 public:
     /// \param sources  gets those of this process too
-    AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunParties& all,
-                  const PartyQuery& parties, const TracedProcess* process, AdviceSources& sources,
+    AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunTopology& all,
+                  const ProcessQuery& topology, const TracedProcess* process, AdviceSources& sources,
                   const StepChoice& choice, const std::function<bool()>& cancelled)
         : reader_(reader), run_(run), choice_(choice), cancelled_(cancelled), sources_(sources),
-          textOf_(textsOf(reader)), filter_(reader, run.run, parties), kernels_(reader, run.run),
+          textOf_(textsOf(reader)), filter_(reader, run.run, topology), kernels_(reader, run.run),
           kinds_(textOf_, kernels_, trace_, sources)
     {
         if (process)
             trace_.rank = process->rank;
-        process_ = numbersOf(filter_.parties(), process ? process->id : ProcessIndex{}).process;
+        process_ = numbersOf(filter_.topology(), process ? process->id : ProcessIndex{}).process;
         readDevices(all);
     }
 
@@ -118,7 +118,7 @@ private:
         StringId frame = {};
         bool isLibrary = true;
     };
-    void readDevices(const RunParties& parties)
+    void readDevices(const RunTopology& topology)
     {
         const std::vector<EnvironmentEntry> environment = reader_.environment(run_.run);
         const auto valueOf = [&](const std::string& key) { return factOf(environment, key); };
@@ -140,7 +140,7 @@ private:
             add(DeviceIndex{i}, name, valueOf(key + "compute_capability"),
                 multiprocessors > 0 ? std::optional(multiprocessors) : std::nullopt);
         }
-        for (const TracedDevice& device : parties.devices)
+        for (const TracedDevice& device : topology.devices)
             if (!device.name.empty() || !device.capability.empty())
                 add(device.id, device.name, device.capability, device.multiprocessors);
     }
@@ -458,7 +458,7 @@ private:
     const std::function<bool()>& cancelled_;
     AdviceSources& sources_;
     analysis::TextOf textOf_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     AdviceTrace trace_;
     std::optional<std::int32_t> process_ = {}; ///< number in the run; none: the only one
     analysis::StepWalls walls_;
@@ -479,37 +479,37 @@ private:
 
 } // namespace
 
-AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
-                          const std::function<bool()>& cancelled)
+AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run,
+                          const ProcessQuery& topology, const std::function<bool()>& cancelled)
 {
     AdviceTraces traces;
     reader.atOnce([&] {
         traces.run = chooseRun(reader, run);
-        traces.choice = stepChoice(reader, traces.run.run, parties);
-        const RunParties all = reader.parties(traces.run.run);
-        const std::vector<PartyChoice> choices = processChoices(all);
-        const auto read = [&](const PartyQuery& query, const TracedProcess* process) {
+        traces.choice = stepChoice(reader, traces.run.run, topology);
+        const RunTopology all = reader.topology(traces.run.run);
+        const std::vector<ProcessChoice> choices = processChoices(all);
+        const auto read = [&](const ProcessQuery& query, const TracedProcess* process) {
             traces.processes.push_back(AdviceReading(reader, traces.run, all, query, process, traces.sources,
                                                      traces.choice, cancelled)
                                            .read());
         };
-        if (parties.empty() && !choices.empty()) {
+        if (topology.empty() && !choices.empty()) {
             traces.process = processWords(choices, {});
-            for (const PartyChoice& choice : choices)
+            for (const ProcessChoice& choice : choices)
                 read(choice.query, processFor(all, choice.query));
             leaveOutThoseWithoutSteps(traces.processes);
             return;
         }
-        traces.parties = parties;
-        const TracedProcess* const process = processFor(all, parties);
+        traces.topology = topology;
+        const TracedProcess* const process = processFor(all, topology);
         if (process) {
-            traces.process = PartyIndex(all, {}).titleOf(process->id);
+            traces.process = TopologyIndex(all, {}).titleOf(process->id);
             traces.option = process->rank ? " --rank " + std::to_string(*process->rank)
                                           : " --process " + std::to_string(process->pid);
-            traces.parties.rank = process->rank;
-            traces.parties.pid = process->rank ? parties.pid : process->pid;
+            traces.topology.rank = process->rank;
+            traces.topology.pid = process->rank ? topology.pid : process->pid;
         }
-        read(traces.parties, process);
+        read(traces.topology, process);
     });
     return traces;
 }

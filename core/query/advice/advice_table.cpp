@@ -85,7 +85,7 @@ class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTraces traces)
         : reader_(reader), traces_(std::move(traces)),
-          waiting_(waitingRecords(reader, {.run = traces_.run.run, .parties = traces_.parties})),
+          waiting_(waitingRecords(reader, {.run = traces_.run.run, .topology = traces_.topology})),
           onGpu_(traces_.any(&AdviceTrace::onGpu)), isWhole_(traces_.any(&AdviceTrace::isWhole))
     {
     }
@@ -361,7 +361,7 @@ private:
         Nanoseconds idle{0};
         if (!isWhole_)
             for (const StepRow& row :
-                 steps(reader_, {.run = traces_.run.run, .parties = traces_.parties}).rows)
+                 steps(reader_, {.run = traces_.run.run, .topology = traces_.topology}).rows)
                 if (traces_.choice.isTypical(row.numbers.process, row.step))
                     idle += row.partition.launching;
         return idle;
@@ -752,10 +752,10 @@ double AdviceTable::percent(Nanoseconds time) const
                             : 0;
 }
 
-AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
+AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, const ProcessQuery& topology,
                    const std::function<bool()>& cancelled)
 {
-    AdviceTraces traces = adviceTraces(reader, run, parties, cancelled);
+    AdviceTraces traces = adviceTraces(reader, run, topology, cancelled);
     std::vector<std::optional<std::int32_t>> ranks;
     for (const AdviceTrace& trace : traces.processes)
         ranks.push_back(trace.rank);

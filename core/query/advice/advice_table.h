@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/advice/rule.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
 
@@ -66,12 +66,12 @@ struct AdviceTable {
 
 /// Findings below kLeastShareAtStake of the wall time are left out.
 ///
-/// Findings are about the mean step of all processes, or of the process of `parties`. Reads all events of the run, once
+/// Findings are about the mean step of all processes, or of the process of `topology`. Reads all events of the run, once
 /// for each process.
 /// \param cancelled  ends the reading early; the table is then without steps
 /// \throws Error  no such run, rank or process
 AdviceTable advice(
-    const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties = {},
+    const store::RunReader& reader, std::optional<RunId> run, const ProcessQuery& topology = {},
     const std::function<bool()>& cancelled = [] { return false; });
 
 } // namespace tilescope::query

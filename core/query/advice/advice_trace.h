@@ -5,7 +5,7 @@
 #include "core/analysis/advice/tensor_cores.h"
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/busy_parts.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
 
@@ -111,7 +111,7 @@ struct AdviceTrace {
 /// The traces of the processes that advice is about, each judged by itself: a mean step is the mean of theirs.
 struct AdviceTraces {
     store::RunRecord run = {};
-    PartyQuery parties = {};    ///< the process; empty: all
+    ProcessQuery topology = {}; ///< the process; empty: all
     std::string process = {};   ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
     std::string option = {};    ///< of `tilescope show` for the process: " --rank 1"
     AdviceSources sources = {}; ///< of all processes
@@ -126,11 +126,11 @@ struct AdviceTraces {
     bool anyKind(const std::function<bool(const ActivityKind&)>& is) const;
 };
 
-/// \param parties  a rank or process of several; none: all of them
+/// \param topology  a rank or process of several; none: all of them
 /// \param cancelled  ends the reading early; the traces then have no walls
 /// \throws Error  no such run, rank or process
 /// Reads the events once for each process. Memory: 32 bytes for each activity of the device and 12 for each op.
-AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run, const PartyQuery& parties,
-                          const std::function<bool()>& cancelled);
+AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run,
+                          const ProcessQuery& topology, const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

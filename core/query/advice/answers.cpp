@@ -35,7 +35,7 @@ struct Subject {
     const store::RunReader& reader;
     const store::RunRecord& run;
     TracedPieces traced;
-    std::string party = {}; ///< option of `show kernels` and `show ops` for the process: " --rank 1"
+    std::string chosen = {}; ///< option of `show kernels` and `show ops` for the process: " --rank 1"
 
     std::string what(bool many) const
     {
@@ -45,7 +45,7 @@ struct Subject {
     std::string show(const std::string& section) const
     {
         return "tilescope show " + shellPath(reader.file()) + " " + section + " --run " +
-               std::to_string(run.run.value) + (section == "kernels" || section == "ops" ? party : "");
+               std::to_string(run.run.value) + (section == "kernels" || section == "ops" ? chosen : "");
     }
     std::string showPieces(const std::string& range) const
     {
@@ -396,14 +396,14 @@ void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
 }
 
 /// The requested process, otherwise that of the lowest rank; none in a run of one process.
-const TracedProcess* chooseProcess(const RunParties& parties, const PartyQuery& query)
+const TracedProcess* chooseProcess(const RunTopology& topology, const ProcessQuery& query)
 {
     const TracedProcess* chosen = nullptr;
-    for (const TracedProcess& process : parties.processes)
+    for (const TracedProcess& process : topology.processes)
         if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == query.pid) &&
             (!chosen || (process.rank && (!chosen->rank || *process.rank < *chosen->rank))))
             chosen = &process;
-    return parties.processes.size() > 1 ? chosen : nullptr;
+    return topology.processes.size() > 1 ? chosen : nullptr;
 }
 
 /// Why no question on the forward can be answered, and what to do.
@@ -430,18 +430,18 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
                     .where = "show answers",
                     .remedy = didYouMean(*name, names)};
     AnswersTable table{.run = chooseRun(reader, query.run)};
-    PartyQuery asked = query.parties;
-    std::string party;
-    const RunParties parties = reader.parties(table.run.run);
-    if (const TracedProcess* process = chooseProcess(parties, query.parties)) {
+    ProcessQuery asked = query.topology;
+    std::string chosen;
+    const RunTopology topology = reader.topology(table.run.run);
+    if (const TracedProcess* process = chooseProcess(topology, query.topology)) {
         table.rank = process->rank;
-        table.process = PartyIndex(parties, {}).titleOf(process->id);
-        party = process->rank ? " --rank " + std::to_string(*process->rank)
-                              : " --process " + std::to_string(process->pid);
+        table.process = TopologyIndex(topology, {}).titleOf(process->id);
+        chosen = process->rank ? " --rank " + std::to_string(*process->rank)
+                               : " --process " + std::to_string(process->pid);
         asked.rank = process->rank;
         asked.pid = process->rank ? asked.pid : process->pid;
     }
-    const Subject subject{reader, table.run, tracedPieces(reader, table.run.run, asked), party};
+    const Subject subject{reader, table.run, tracedPieces(reader, table.run.run, asked), chosen};
     const bool any =
         std::any_of(subject.traced.pieces.begin(), subject.traced.pieces.end(), inPhase("forward"));
     for (const Question& question : kQuestions) {

@@ -72,11 +72,11 @@ public:
         const bool hasNoSteps = table_.run.traits().isImported;
         table_.whole = options.scope == CallTreeScope::Recording || options.span ||
                        (options.scope == CallTreeScope::Table && hasNoSteps);
-        parties_.emplace(reader, table_.run.run, query.parties);
+        topology_.emplace(reader, table_.run.run, query.topology);
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);
         window_ = windowOf(reader, table_.run.run, options.span);
-        isWhole_ = !options.span && query.parties.empty();
+        isWhole_ = !options.span && query.topology.empty();
     }
 
     CallTreeTable build()
@@ -238,9 +238,9 @@ private:
         const CallKind place = placeOfBlocks();
         reader_.eachAllocEvent(window_, [&](const AllocEvent& event) {
             if (event.action != AllocAction::Alloc || !isInScope(event.step != kNoStep) ||
-                !parties_->hasMemoryOf(event.device) || !selection_.has(event.path))
+                !topology_->hasMemoryOf(event.device) || !selection_.has(event.path))
                 return true;
-            addBlocks(opNode(pathNode(processNode(parties_->parties().of(event.device)), event.path, place),
+            addBlocks(opNode(pathNode(processNode(topology_->topology().of(event.device)), event.path, place),
                              event.op),
                       event.category, event.bytes, 1);
             return true;
@@ -292,10 +292,10 @@ private:
             return !table_.span || (event.start >= window_.from && event.start < window_.to);
         };
         std::erase_if(ops, [&](const Op& op) {
-            return !parties_->has(op.thread) || (!table_.onGpu && !startsInSpan(op));
+            return !topology_->has(op.thread) || (!table_.onGpu && !startsInSpan(op));
         });
         std::erase_if(
-            device, [&](const DeviceEvent& event) { return !parties_->has(event) || !startsInSpan(event); });
+            device, [&](const DeviceEvent& event) { return !topology_->has(event) || !startsInSpan(event); });
         if (table_.onGpu && device.empty())
             return {};
         return timedWorkOfOps(ops, device, textOf_, familyOf, context, scope);
@@ -309,20 +309,20 @@ private:
 
     bool isSelected(const DeviceEvent& event)
     {
-        return isInScope(event.step != kNoStep) && parties_->has(event) && selection_.has(event.path);
+        return isInScope(event.step != kNoStep) && topology_->has(event) && selection_.has(event.path);
     }
     bool isSelected(const Op& op)
     {
-        return isInScope(op.step != kNoStep) && parties_->has(op.thread) && selection_.has(op.path);
+        return isInScope(op.step != kNoStep) && topology_->has(op.thread) && selection_.has(op.path);
     }
     bool isInScope(bool isTraced) const { return table_.whole || isTraced; }
 
     ProcessIndex processOf(const DeviceEvent& event) const
     {
-        const ProcessIndex process = parties_->parties().of(event.device, event.stream);
-        return process ? process : parties_->parties().of(event.launchThread);
+        const ProcessIndex process = topology_->topology().of(event.device, event.stream);
+        return process ? process : topology_->topology().of(event.launchThread);
     }
-    ProcessIndex processOf(const Op& op) const { return parties_->parties().of(op.thread); }
+    ProcessIndex processOf(const Op& op) const { return topology_->topology().of(op.thread); }
 
     /// The stack around an activity: process and frames.
     template <class Event> CallTree::Node startOf(std::size_t number, const Event& event)
@@ -332,9 +332,9 @@ private:
 
     CallTree::Node processNode(ProcessIndex process)
     {
-        if (!parties_->parties().hasSeveral() || !process)
+        if (!topology_->topology().hasSeveral() || !process)
             return CallTree::kRoot;
-        return table_.tree.child(CallTree::kRoot, CallKind::Process, parties_->parties().titleOf(process));
+        return table_.tree.child(CallTree::kRoot, CallKind::Process, topology_->topology().titleOf(process));
     }
 
     /// Finds the innermost frame that was open when each activity was called.
@@ -366,7 +366,7 @@ private:
                 std::vector<OpenFrame>& stack = open[frame.thread];
                 close(stack, frame.start);
                 const CallTree::Node parent =
-                    stack.empty() ? processNode(parties_->parties().of(frame.thread)) : stack.back().node;
+                    stack.empty() ? processNode(topology_->topology().of(frame.thread)) : stack.back().node;
                 stack.push_back({frame.end, table_.tree.child(parent, CallKind::Frame, nameOf(frame.name))});
             });
         place(Timestamp::max());
@@ -459,7 +459,7 @@ private:
     const analysis::TextOf textOf_;
     PathSelection selection_;
     std::optional<analysis::PathGlob> glob_; ///< the same for paths that are no strings of the file
-    std::optional<PartyFilter> parties_;
+    std::optional<ProcessFilter> topology_;
     CallTreeTable table_;
     store::EventWindow window_;          ///< of the activities that count
     bool isWhole_ = true;                ///< no process, device or span was requested
@@ -485,7 +485,7 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
                         .where = "--range",
                         .remedy = "limit it to a time: --from and --to"};
         table = idleTree(
-            waitingRecords(reader, {.run = query.run, .parties = query.parties, .span = options.span}));
+            waitingRecords(reader, {.run = query.run, .topology = query.topology, .span = options.span}));
     } else {
         reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
     }

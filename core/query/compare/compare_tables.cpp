@@ -250,8 +250,8 @@ class ComparedSides {
 public:
     /// These runs and no others.
     ComparedSides(const store::RunReader& a, std::vector<store::RunRecord> runsA, const store::RunReader& b,
-                  std::vector<store::RunRecord> runsB, const PartyQuery& parties)
-        : parties_(parties)
+                  std::vector<store::RunRecord> runsB, const ProcessQuery& topology)
+        : topology_(topology)
     {
         sides_[0] = samplesOf(a, runsA);
         sides_[1] = samplesOf(b, runsB);
@@ -261,8 +261,8 @@ public:
     /// \param pointsA, pointsB  of the two files; the same object if they are one file
     ComparedSides(const store::RunReader& a, const Points& pointsA, const store::RunRecord& runA,
                   const store::RunReader& b, const Points& pointsB, const store::RunRecord& runB,
-                  const PartyQuery& parties)
-        : parties_(parties)
+                  const ProcessQuery& topology)
+        : topology_(topology)
     {
         const std::vector<AlikeRun> alikeA = pointsA.alike(runA);
         const bool areAlike = &pointsA == &pointsB && identityOf(runA, true) == identityOf(runB, true);
@@ -338,7 +338,7 @@ private:
     std::vector<double> recordedSteps(const store::RunReader& reader, RunId run) const
     {
         std::map<std::int32_t, std::vector<double>> walls;
-        for (const StepRow& row : steps(reader, {.run = run, .parties = parties_}).rows)
+        for (const StepRow& row : steps(reader, {.run = run, .topology = topology_}).rows)
             if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0 && row.leftOut.empty())
                 walls[row.step].push_back(milliseconds(wall));
         std::vector<double> times;
@@ -358,7 +358,7 @@ private:
                 repeats.push_back({.samples = reader.samples(run.record.run)});
     }
 
-    PartyQuery parties_;
+    ProcessQuery topology_;
     std::array<std::vector<store::RunRecord>, 2> records_;
     std::array<std::vector<RunSamples>, 2> sides_;
     std::vector<std::vector<RunSamples>> repeats_;
@@ -530,7 +530,7 @@ std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, 
 }
 
 Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
-                   const ComparedRuns& runsB, std::optional<double> runToRun, const PartyQuery& parties)
+                   const ComparedRuns& runsB, std::optional<double> runToRun, const ProcessQuery& topology)
 {
     const std::vector<store::RunRecord> namedA = namedRuns(a, runsA);
     const std::vector<store::RunRecord> namedB = namedRuns(b, runsB);
@@ -539,9 +539,10 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
     PointsOfFiles points;
-    const ComparedSides sides = namedA.size() > 1 || namedB.size() > 1
-                                    ? ComparedSides(a, namedA, b, namedB, parties)
-                                    : ComparedSides(a, points.of(a), first, b, points.of(b), second, parties);
+    const ComparedSides sides =
+        namedA.size() > 1 || namedB.size() > 1
+            ? ComparedSides(a, namedA, b, namedB, topology)
+            : ComparedSides(a, points.of(a), first, b, points.of(b), second, topology);
     addSide(comparison, comparison.a, 'A', a, sides.runs(0));
     addSide(comparison, comparison.b, 'B', b, sides.runs(1));
     compareFacts(comparison, a, b);
@@ -556,24 +557,24 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
                          {"before_backward", first.result.beforeBackward, second.result.beforeBackward}};
     std::erase_if(comparison.memory, [](const ComparedMemory& memory) { return !memory.a && !memory.b; });
     const auto [sideA, sideB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
-        return sideEvents(reader, side == 0 ? comparison.a.runs : comparison.b.runs, parties);
+        return sideEvents(reader, side == 0 ? comparison.a.runs : comparison.b.runs, topology);
     });
     compareEvents(comparison, sideA.groups, sideB.groups);
     comparison.change = stepChange({a, comparison.a.runs, sideA.step}, {b, comparison.b.runs, sideB.step},
-                                   comparison.delta(), parties);
+                                   comparison.delta(), topology);
     return comparison;
 }
 
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
-                   std::optional<RunId> runB, std::optional<double> runToRun, const PartyQuery& parties)
+                   std::optional<RunId> runB, std::optional<double> runToRun, const ProcessQuery& topology)
 {
     const auto listed = [](std::optional<RunId> run) { return run ? ComparedRuns{*run} : ComparedRuns{}; };
-    return compare(a, listed(runA), b, listed(runB), runToRun, parties);
+    return compare(a, listed(runA), b, listed(runB), runToRun, topology);
 }
 
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                         std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans,
-                        const PartyQuery& parties)
+                        const ProcessQuery& topology)
 {
     Comparison comparison{.a = {.file = a.file().string(), .run = chosenRun(a, runA), .span = spans[0]},
                           .b = {.file = b.file().string(), .run = chosenRun(b, runB), .span = spans[1]}};
@@ -587,7 +588,7 @@ Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, co
         comparison.memory.push_back(peak);
     const auto [sideA, sideB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
         const ComparedRun& compared = side == 0 ? comparison.a : comparison.b;
-        return tracedGroups(reader, compared.runs, parties, compared.span);
+        return tracedGroups(reader, compared.runs, topology, compared.span);
     });
     compareEvents(comparison, sideA, sideB);
     return comparison;

@@ -105,15 +105,15 @@ using ComparedRuns = std::vector<RunId>;
 /// all repeats. Other runs that differ from a side only by their seed, and further repeats of that one point,
 /// are used to estimate the deviation between runs.
 /// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
-/// \param parties     whose traced steps kernels, ranges and the change are of; empty: of all processes, as a mean
+/// \param topology     whose traced steps kernels, ranges and the change are of; empty: of all processes, as a mean
 /// \throws Error  no such run; no run is named and the file has several points; no such rank
 Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
                    const ComparedRuns& runsB, std::optional<double> runToRun = {},
-                   const PartyQuery& parties = {});
+                   const ProcessQuery& topology = {});
 /// \param runA, runB  none: the file's only point
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun = {},
-                   const PartyQuery& parties = {});
+                   const ProcessQuery& topology = {});
 
 /// Compares what happens in a time span of each run; a run without a span counts by its mean traced step. The sides are
 /// these runs alone. Kernels, families, ops and ranges count with their parts in the span, and the peak is that within
@@ -122,7 +122,7 @@ Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const s
 /// \throws Error  as compare()
 Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                         std::optional<RunId> runB, const std::array<std::optional<TimeSpan>, 2>& spans,
-                        const PartyQuery& parties = {});
+                        const ProcessQuery& topology = {});
 
 /// Compares the step of one run with those of others; reads samples, but no events. Each file's list of runs is read
 /// once. Not for several threads at once; the baseline's reader must outlive it.

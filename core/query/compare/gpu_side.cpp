@@ -13,13 +13,13 @@ namespace tilescope::query {
 using analysis::DeviceWork;
 using analysis::Interval;
 
-GpuSide::GpuSide(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
+GpuSide::GpuSide(const store::RunReader& reader, RunId run, const ProcessQuery& topology, StepScope scope,
                  StepSide& side)
-    : reader_(reader), scope_(scope), filter_(reader, run, parties), works_(reader, run), side_(side),
+    : reader_(reader), scope_(scope), filter_(reader, run, topology), works_(reader, run), side_(side),
       calls_(reader, side.calls), stepPaths_(reader)
 {
     if (scope_ != StepScope::Recording) {
-        choice_ = stepChoice(reader, run, parties);
+        choice_ = stepChoice(reader, run, topology);
         return;
     }
     if (const auto span = reader.span(run)) {
@@ -40,13 +40,13 @@ void GpuSide::endRanges()
     for (const Range& range : steps_)
         parts_.addStep(range.step, {range.start, range.end});
     side_.steps += std::ranges::count_if(steps_, [this](const Range& range) {
-        return counts(filter_.parties().of(range.thread), range.step);
+        return counts(filter_.topology().of(range.thread), range.step);
     });
 }
 
 bool GpuSide::counts(ProcessIndex process, std::int32_t step) const
 {
-    return choice_.isTypical(numbersOf(filter_.parties(), process).process, step);
+    return choice_.isTypical(numbersOf(filter_.topology(), process).process, step);
 }
 
 void GpuSide::add(const DeviceEvent& event)
@@ -71,14 +71,14 @@ void GpuSide::add(const DeviceEvent& event)
         compute_.back().end = std::max(compute_.back().end, event.end);
     else
         compute_.push_back({event.start, event.end});
-    if (step != kNoStep && counts(filter_.parties().of(event.device, event.stream), step))
+    if (step != kNoStep && counts(filter_.topology().of(event.device, event.stream), step))
         calls_.add(event.path, event.name, event.kind, event.end - event.start);
 }
 
 void GpuSide::add(const AllocEvent& event)
 {
     if (event.action == AllocAction::Alloc && event.device && filter_.hasMemoryOf(event.device) &&
-        countedStep(event.step, scope_) != kNoStep && counts(filter_.parties().of(event.device), event.step))
+        countedStep(event.step, scope_) != kNoStep && counts(filter_.topology().of(event.device), event.step))
         allocated_[event.path] += static_cast<double>(event.bytes);
 }
 
@@ -96,7 +96,8 @@ void GpuSide::addPartitions()
     const std::vector<analysis::StepPartition> partitions = parts_.partitions();
     for (std::size_t i = 0; i < partitions.size(); ++i) {
         const analysis::StepPartition& part = partitions[i];
-        if (scope_ != StepScope::Recording && !counts(filter_.parties().of(steps_[i].thread), steps_[i].step))
+        if (scope_ != StepScope::Recording &&
+            !counts(filter_.topology().of(steps_[i].thread), steps_[i].step))
             continue;
         walls_.push_back(part.wall);
         side_.wall += nsOf(part.wall.length());
@@ -137,11 +138,11 @@ void GpuSide::addAllocations()
         side_.allocated[path ? alignedModule(reader_.text(path)) : std::string()] += sum;
 }
 
-void addGpuRun(const store::RunReader& reader, RunId run, std::span<const PartyQuery> processes,
+void addGpuRun(const store::RunReader& reader, RunId run, std::span<const ProcessQuery> processes,
                StepScope scope, StepSide& side)
 {
     std::list<GpuSide> sides;
-    for (const PartyQuery& process : processes)
+    for (const ProcessQuery& process : processes)
         sides.emplace_back(reader, run, process, scope, side);
     const auto add = [&sides](const auto& event) {
         for (GpuSide& each : sides)

@@ -4,7 +4,7 @@
 #include "core/query/compare/call_sums.h"
 #include "core/query/compare/device_works.h"
 #include "core/query/compare/step_side.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/step_paths.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -29,7 +29,7 @@ inline std::int32_t countedStep(std::int32_t step, StepScope scope)
 class GpuSide {
 public:
     /// \param reader, side  must outlive this object
-    GpuSide(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepScope scope,
+    GpuSide(const store::RunReader& reader, RunId run, const ProcessQuery& topology, StepScope scope,
             StepSide& side);
 
     void add(const Range& range);
@@ -63,7 +63,7 @@ private:
 
     const store::RunReader& reader_;
     StepScope scope_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     StepChoice choice_;
     DeviceWorks works_;
     StepSide& side_;
@@ -79,7 +79,7 @@ private:
 };
 
 /// Adds all events of the run, those of each process.
-void addGpuRun(const store::RunReader& reader, RunId run, std::span<const PartyQuery> processes,
+void addGpuRun(const store::RunReader& reader, RunId run, std::span<const ProcessQuery> processes,
                StepScope scope, StepSide& side);
 
 } // namespace tilescope::query

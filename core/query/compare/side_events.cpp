@@ -11,12 +11,12 @@ namespace tilescope::query {
 
 namespace {
 
-RunGroups readTogether(const store::RunReader& reader, RunId run, const PartyQuery& parties,
-                       std::span<const PartyQuery> processes, StepSide& side)
+RunGroups readTogether(const store::RunReader& reader, RunId run, const ProcessQuery& topology,
+                       std::span<const ProcessQuery> processes, StepSide& side)
 {
-    StepGroups groups(reader, run, parties);
+    StepGroups groups(reader, run, topology);
     std::list<GpuSide> sides;
-    for (const PartyQuery& process : processes)
+    for (const ProcessQuery& process : processes)
         sides.emplace_back(reader, run, process, StepScope::Traced, side);
     const auto add = [&groups](const auto& event) {
         groups.add(event);
@@ -42,19 +42,20 @@ RunGroups readTogether(const store::RunReader& reader, RunId run, const PartyQue
 
 } // namespace
 
-SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties)
+SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs,
+                      const ProcessQuery& topology)
 {
     SideEvents events;
     reader.atOnce([&] {
         std::unordered_map<RunId, RunGroups> known;
         events.step = stepSide(
-            reader, runs, parties, [&](RunId run, std::span<const PartyQuery> processes, StepSide& side) {
-                known.insert_or_assign(run, readTogether(reader, run, parties, processes, side));
+            reader, runs, topology, [&](RunId run, std::span<const ProcessQuery> processes, StepSide& side) {
+                known.insert_or_assign(run, readTogether(reader, run, topology, processes, side));
             });
         std::vector<RunGroups> groups;
         for (const RunId run : runs) {
             const auto found = known.find(run);
-            groups.push_back(found == known.end() ? runGroups(reader, run, parties)
+            groups.push_back(found == known.end() ? runGroups(reader, run, topology)
                                                   : std::move(found->second));
         }
         events.groups = joined(groups);

@@ -12,7 +12,8 @@ struct SideEvents {
 };
 
 /// tracedGroups() and stepSide() of the same runs; where a run has a GPU, from one pass over its events.
-/// \param parties  which process the steps are of; empty: of all
-SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties);
+/// \param topology  which process the steps are of; empty: of all
+SideEvents sideEvents(const store::RunReader& reader, std::span<const RunId> runs,
+                      const ProcessQuery& topology);
 
 } // namespace tilescope::query

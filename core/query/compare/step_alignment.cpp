@@ -323,12 +323,12 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
     }
 }
 
-CallTimes callsBy(AlignedBy by, const AlignedSide& side, const PartyQuery& parties, StepScope scope)
+CallTimes callsBy(AlignedBy by, const AlignedSide& side, const ProcessQuery& topology, StepScope scope)
 {
     CallTimes times;
     for (const RunId run : side.runs)
-        for (const PartyQuery& process : comparedProcesses(side.reader, run, parties))
-            addCalls(callTree(side.reader, {.run = run, .parties = process},
+        for (const ProcessQuery& process : comparedProcesses(side.reader, run, topology))
+            addCalls(callTree(side.reader, {.run = run, .topology = process},
                               {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
                                                                       : CallTreeScope::Steps})
                          .tree,
@@ -346,12 +346,13 @@ bool hasPlaces(AlignedBy by, const AlignedSide& side)
     });
 }
 
-std::vector<SequencedKernel> sequenceOf(const AlignedSide& side, const PartyQuery& parties, StepScope scope)
+std::vector<SequencedKernel> sequenceOf(const AlignedSide& side, const ProcessQuery& topology,
+                                        StepScope scope)
 {
     std::vector<SequencedKernel> sequence;
     std::unordered_map<StringId, std::string> places;
     for (const PlacedKernel& kernel :
-         kernelSequence(side.reader, side.runs, parties, scope, side.side.steps)) {
+         kernelSequence(side.reader, side.runs, topology, scope, side.side.steps)) {
         const auto [known, isNew] = places.try_emplace(kernel.path);
         if (isNew && kernel.path)
             known->second = alignedModule(side.reader.text(kernel.path));
@@ -417,7 +418,7 @@ StepAlignment alignByKernels(std::span<const SequencedKernel> a, std::span<const
     return KernelPairing(a, b).pair();
 }
 
-StepAlignment alignSteps(const AlignedSide& a, const AlignedSide& b, const PartyQuery& parties,
+StepAlignment alignSteps(const AlignedSide& a, const AlignedSide& b, const ProcessQuery& topology,
                          StepScope scope)
 {
     StepAlignment best = alignByPlace(AlignedBy::Modules, a.side.calls, b.side.calls, a.side.onGpu);
@@ -435,9 +436,10 @@ StepAlignment alignSteps(const AlignedSide& a, const AlignedSide& b, const Party
     }
     for (const AlignedBy by : {AlignedBy::Ops, AlignedBy::Frames})
         if (best.aligned < kEnough && hasPlaces(by, a) && hasPlaces(by, b))
-            consider(alignByPlace(by, callsBy(by, a, parties, scope), callsBy(by, b, parties, scope), true));
+            consider(
+                alignByPlace(by, callsBy(by, a, topology, scope), callsBy(by, b, topology, scope), true));
     if (best.aligned < kEnough)
-        consider(alignByKernels(sequenceOf(a, parties, scope), sequenceOf(b, parties, scope)));
+        consider(alignByKernels(sequenceOf(a, topology, scope), sequenceOf(b, topology, scope)));
     return best;
 }
 

@@ -68,7 +68,7 @@ struct AlignedSide {
 
 /// The first of modules, ops, frames and kernels that aligns 99 % of the time, otherwise the one that aligns most.
 /// Reads events again only if modules do not suffice.
-StepAlignment alignSteps(const AlignedSide& a, const AlignedSide& b, const PartyQuery& parties,
+StepAlignment alignSteps(const AlignedSide& a, const AlignedSide& b, const ProcessQuery& topology,
                          StepScope scope);
 
 } // namespace tilescope::query

@@ -186,14 +186,14 @@ std::string causeOf(const std::string& module, std::int64_t delta,
 }
 
 std::optional<StepChange> changeBetween(const AlignedSide& a, const AlignedSide& b,
-                                        std::optional<std::int64_t> deltaNs, const PartyQuery& parties,
+                                        std::optional<std::int64_t> deltaNs, const ProcessQuery& topology,
                                         StepScope scope)
 {
     const StepSide& left = a.side;
     const StepSide& right = b.side;
     if (left.steps == 0 || right.steps == 0 || left.onGpu != right.onGpu)
         return {};
-    StepAlignment alignment = alignSteps(a, b, parties, scope);
+    StepAlignment alignment = alignSteps(a, b, topology, scope);
     double overlapA = left.compute;
     double overlapB = right.compute;
     for (const AlignedCall& call : alignment.calls) {
@@ -250,21 +250,21 @@ std::string_view wordOf(ChangeKind kind)
 
 std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
                                      const store::RunReader& b, std::span<const RunId> runsB,
-                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties)
+                                     std::optional<std::int64_t> deltaNs, const ProcessQuery& topology)
 {
-    const StepSide left = stepSide(a, runsA, parties, StepScope::Traced);
-    const StepSide right = stepSide(b, runsB, parties, StepScope::Traced);
-    return stepChange({a, runsA, left}, {b, runsB, right}, deltaNs, parties);
+    const StepSide left = stepSide(a, runsA, topology, StepScope::Traced);
+    const StepSide right = stepSide(b, runsB, topology, StepScope::Traced);
+    return stepChange({a, runsA, left}, {b, runsB, right}, deltaNs, topology);
 }
 
 std::optional<StepChange> stepChange(const AlignedSide& a, const AlignedSide& b,
-                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties)
+                                     std::optional<std::int64_t> deltaNs, const ProcessQuery& topology)
 {
     if (!a.side.onGpu || !b.side.onGpu || deltaNs || (a.side.steps > 0 && b.side.steps > 0))
-        return changeBetween(a, b, deltaNs, parties, StepScope::Traced);
-    const StepSide left = stepSide(a.reader, a.runs, parties, StepScope::Recording);
-    const StepSide right = stepSide(b.reader, b.runs, parties, StepScope::Recording);
-    return changeBetween({a.reader, a.runs, left}, {b.reader, b.runs, right}, deltaNs, parties,
+        return changeBetween(a, b, deltaNs, topology, StepScope::Traced);
+    const StepSide left = stepSide(a.reader, a.runs, topology, StepScope::Recording);
+    const StepSide right = stepSide(b.reader, b.runs, topology, StepScope::Recording);
+    return changeBetween({a.reader, a.runs, left}, {b.reader, b.runs, right}, deltaNs, topology,
                          StepScope::Recording);
 }
 

@@ -73,14 +73,14 @@ struct StepChange {
 };
 
 /// \param deltaNs  change of the timed steps, if it was measured
-/// \param parties  which process of a run of several; empty: the mean of all
+/// \param topology  which process of a run of several; empty: the mean of all
 /// \return         none if a side has no events, or only one has a GPU
 std::optional<StepChange> stepChange(const store::RunReader& a, std::span<const RunId> runsA,
                                      const store::RunReader& b, std::span<const RunId> runsB,
-                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties = {});
-/// \param a, b  with what stepSide() found for the traced steps of these parties
+                                     std::optional<std::int64_t> deltaNs, const ProcessQuery& topology = {});
+/// \param a, b  with what stepSide() found for the traced steps of these topology
 std::optional<StepChange> stepChange(const AlignedSide& a, const AlignedSide& b,
-                                     std::optional<std::int64_t> deltaNs, const PartyQuery& parties = {});
+                                     std::optional<std::int64_t> deltaNs, const ProcessQuery& topology = {});
 
 /// How the parts are aligned, and the share of the time that is aligned, in one sentence.
 std::string alignmentSentence(const StepChange& change);

@@ -73,7 +73,7 @@ void StepGroups::add(const Range& range)
 {
     if (range.step == kNoStep || !filter_.has(range.thread))
         return;
-    Step& step = stepAt({filter_.parties().of(range.thread), range.step});
+    Step& step = stepAt({filter_.topology().of(range.thread), range.step});
     step.hasRanges = true;
     step.cover(range.start, range.end);
     const std::uint32_t path = pathOf(range.path);
@@ -87,7 +87,7 @@ void StepGroups::add(const Op& op)
 {
     if (op.step == kNoStep || !filter_.has(op.thread))
         return;
-    Step& step = stepAt({filter_.parties().of(op.thread), op.step});
+    Step& step = stepAt({filter_.topology().of(op.thread), op.step});
     step.cover(op.start, op.end);
     const std::uint32_t path = pathOf(op.path);
     if (path == kNone)
@@ -100,7 +100,7 @@ void StepGroups::add(const DeviceEvent& event)
 {
     if (event.step == kNoStep || !filter_.has(event))
         return;
-    Step& step = stepAt({filter_.parties().of(event.device, event.stream), event.step});
+    Step& step = stepAt({filter_.topology().of(event.device, event.stream), event.step});
     step.cover(event.start, event.end);
     step.hasDevice = true;
     step.isInOrder = step.isInOrder && event.start >= step.lastStart;
@@ -153,7 +153,7 @@ RunGroups StepGroups::take()
     std::size_t count = 0;
     for (const auto& [number, step] : steps_) {
         if (!step.hasRanges ||
-            !choice_.isTypical(numbersOf(filter_.parties(), number.process).process, number.number))
+            !choice_.isTypical(numbersOf(filter_.topology(), number.process).process, number.number))
             continue;
         ++count;
         for (GroupSums* sums : {&families, &kernels, &ranges})
@@ -187,7 +187,7 @@ void StepGroups::addRanges(const StepOf& number, const Step& step, GroupSums& ra
 {
     if (!step.isInOrder || !step.hasDevice) {
         const store::EventWindow window{.run = run_, .from = step.from, .to = step.to, .step = number.number};
-        const TracedStep events = stepOf(filter_.parties(), number.process,
+        const TracedStep events = stepOf(filter_.topology(), number.process,
                                          {.step = number.number,
                                           .ranges = reader_.ranges(window),
                                           .ops = reader_.ops(window),

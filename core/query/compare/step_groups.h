@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/query/kernels/group_sums.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -26,10 +26,10 @@ namespace tilescope::query {
 class StepGroups {
 public:
     /// \param reader  must outlive this object
-    /// \param parties  only the steps of this process; empty: of all
-    StepGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties)
-        : reader_(reader), run_(run), filter_(reader, run, parties),
-          choice_(stepChoice(reader, run, parties)), runKernels_(reader, run)
+    /// \param topology  only the steps of this process; empty: of all
+    StepGroups(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
+        : reader_(reader), run_(run), filter_(reader, run, topology),
+          choice_(stepChoice(reader, run, topology)), runKernels_(reader, run)
     {
     }
 
@@ -136,7 +136,7 @@ private:
 
     const store::RunReader& reader_;
     const RunId run_;
-    const PartyFilter filter_;
+    const ProcessFilter filter_;
     const StepChoice choice_;
     RunKernels runKernels_;
     std::map<StepOf, Step> steps_;

@@ -33,15 +33,15 @@ Interval timeOfEvent(const auto& event)
 /// Adds one run without device events to a side.
 class CpuRun {
 public:
-    CpuRun(const store::RunReader& reader, RunId run, const PartyQuery& parties, StepSide& side)
-        : reader_(reader), run_(run), parties_(parties), filter_(reader, run, parties),
-          choice_(stepChoice(reader, run, parties)), side_(side)
+    CpuRun(const store::RunReader& reader, RunId run, const ProcessQuery& topology, StepSide& side)
+        : reader_(reader), run_(run), topology_(topology), filter_(reader, run, topology),
+          choice_(stepChoice(reader, run, topology)), side_(side)
     {
     }
 
     void add()
     {
-        for (const StepRow& row : steps(reader_, {.run = run_, .parties = parties_}).rows) {
+        for (const StepRow& row : steps(reader_, {.run = run_, .topology = topology_}).rows) {
             if (!row.leftOut.empty())
                 continue;
             const double wall = nsOf(row.partition.wall.length());
@@ -62,9 +62,9 @@ private:
         eachTracedStep(reader_, run_, [&](const TracedStep& step) {
             std::vector<Op> ops;
             std::ranges::copy_if(step.ops, std::back_inserter(ops), [&](const Op& op) {
-                const ProcessIndex process = filter_.parties().of(op.thread);
+                const ProcessIndex process = filter_.topology().of(op.thread);
                 return filter_.has(op.thread) &&
-                       choice_.isTypical(numbersOf(filter_.parties(), process).process, step.step);
+                       choice_.isTypical(numbersOf(filter_.topology(), process).process, step.step);
             });
             const std::vector<Nanoseconds> self = analysis::selfTimes(ops);
             for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -101,8 +101,8 @@ private:
 
     const store::RunReader& reader_;
     RunId run_;
-    const PartyQuery& parties_;
-    PartyFilter filter_;
+    const ProcessQuery& topology_;
+    ProcessFilter filter_;
     StepChoice choice_;
     StepSide& side_;
     std::vector<Interval> walls_;
@@ -232,41 +232,42 @@ std::string withoutNumbers(std::string_view component)
 
 } // namespace
 
-std::vector<PartyQuery> comparedProcesses(const store::RunReader& reader, RunId run, const PartyQuery& asked)
+std::vector<ProcessQuery> comparedProcesses(const store::RunReader& reader, RunId run,
+                                            const ProcessQuery& asked)
 {
-    std::vector<PartyQuery> processes;
+    std::vector<ProcessQuery> processes;
     if (asked.empty())
-        for (const PartyChoice& choice : processChoices(reader.parties(run)))
+        for (const ProcessChoice& choice : processChoices(reader.topology(run)))
             processes.push_back(choice.query);
     if (processes.empty())
         processes.push_back(asked);
     return processes;
 }
 
-StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const ProcessQuery& topology,
                   StepScope scope)
 {
-    return stepSide(reader, runs, parties,
-                    [&](RunId run, std::span<const PartyQuery> processes, StepSide& side) {
+    return stepSide(reader, runs, topology,
+                    [&](RunId run, std::span<const ProcessQuery> processes, StepSide& side) {
                         addGpuRun(reader, run, processes, scope, side);
                     });
 }
 
-StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const ProcessQuery& topology,
                   const AddGpuRun& addGpu)
 {
     StepSide side;
     reader.atOnce([&] {
         for (const RunId run : runs) {
-            const std::vector<PartyQuery> processes = comparedProcesses(reader, run, parties);
+            const std::vector<ProcessQuery> processes = comparedProcesses(reader, run, topology);
             if (reader.counts(run).deviceEvents > 0) {
                 side.onGpu = true;
                 addGpu(run, processes, side);
             } else {
-                for (const PartyQuery& process : processes)
+                for (const ProcessQuery& process : processes)
                     CpuRun(reader, run, process, side).add();
             }
-            side.process = processWords(processChoices(reader.parties(run)), parties);
+            side.process = processWords(processChoices(reader.topology(run)), topology);
         }
     });
     if (side.steps > 0)
@@ -275,21 +276,21 @@ StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, c
 }
 
 std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::span<const RunId> runs,
-                                         const PartyQuery& parties, StepScope scope, std::int64_t steps)
+                                         const ProcessQuery& topology, StepScope scope, std::int64_t steps)
 {
     SequenceSum sum;
     reader.atOnce([&] {
         for (const RunId run : runs) {
-            const PartyFilter filter(reader, run, parties);
+            const ProcessFilter filter(reader, run, topology);
             DeviceWorks works(reader, run);
             const StepChoice choice =
-                scope == StepScope::Recording ? StepChoice{} : stepChoice(reader, run, parties);
+                scope == StepScope::Recording ? StepChoice{} : stepChoice(reader, run, topology);
             std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<LaunchedKernel>> kernels;
             reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
                 const std::int32_t step = countedStep(event.step, scope);
-                const ProcessIndex process = filter.parties().of(event.device, event.stream);
+                const ProcessIndex process = filter.topology().of(event.device, event.stream);
                 if (step != kNoStep && filter.has(event) && works.of(event) == DeviceWork::Compute &&
-                    choice.isTypical(numbersOf(filter.parties(), process).process, step))
+                    choice.isTypical(numbersOf(filter.topology(), process).process, step))
                     kernels[{process, step}].push_back(
                         {event.launched, event.start, event.name, event.path, event.end - event.start});
                 return true;

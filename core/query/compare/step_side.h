@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/model/events.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -57,13 +57,13 @@ enum class StepScope : std::uint8_t {
     Recording ///< the whole recording counts as one step
 };
 
-/// \param parties  which process; empty: all of them, so that the mean step is the mean of the ranks
-StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+/// \param topology  which process; empty: all of them, so that the mean step is the mean of the ranks
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const ProcessQuery& topology,
                   StepScope scope);
 /// The same of the traced steps, for a caller that reads the events of runs with a GPU for other purposes as well.
 /// \param addGpu  adds all events of such a run to the side, those of each of these processes
-using AddGpuRun = std::function<void(RunId run, std::span<const PartyQuery> processes, StepSide& side)>;
-StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const PartyQuery& parties,
+using AddGpuRun = std::function<void(RunId run, std::span<const ProcessQuery> processes, StepSide& side)>;
+StepSide stepSide(const store::RunReader& reader, std::span<const RunId> runs, const ProcessQuery& topology,
                   const AddGpuRun& addGpu);
 
 /// A compute kernel at its position in a step.
@@ -77,10 +77,11 @@ struct PlacedKernel {
 /// holds what any of them has. The times add up to those of StepSide::calls.
 /// \param steps  StepSide::steps, at least 1
 std::vector<PlacedKernel> kernelSequence(const store::RunReader& reader, std::span<const RunId> runs,
-                                         const PartyQuery& parties, StepScope scope, std::int64_t steps);
+                                         const ProcessQuery& topology, StepScope scope, std::int64_t steps);
 
 /// The processes that are compared: the requested one, otherwise all. Never empty.
-std::vector<PartyQuery> comparedProcesses(const store::RunReader& reader, RunId run, const PartyQuery& asked);
+std::vector<ProcessQuery> comparedProcesses(const store::RunReader& reader, RunId run,
+                                            const ProcessQuery& asked);
 
 /// `forward/layers.*/attention` of `step/forward/layers.3/attention`: numbers of layers and instances are replaced,
 /// so that equal modules have one path, and wrappers such as DistributedDataParallel and torch.compile's are left

@@ -45,15 +45,15 @@ private:
 /// The totals of the traced steps of one run, of which only one is in memory at a time; or of a span of it.
 class RunSums {
 public:
-    RunSums(const store::RunReader& reader, RunId run, const PartyQuery& parties,
+    RunSums(const store::RunReader& reader, RunId run, const ProcessQuery& topology,
             const std::optional<TimeSpan>& span)
         : reader_(reader), kernels_(reader, run), onGpu_(reader.counts(run).deviceEvents > 0),
-          filter_(reader, run, parties)
+          filter_(reader, run, topology)
     {
         if (span)
             addOfEach(eventsWithin(reader, run, *span));
         else {
-            choice_ = stepChoice(reader, run, parties);
+            choice_ = stepChoice(reader, run, topology);
             eachTracedStep(reader, run, [this](const TracedStep& step) { addOfEach(step); });
         }
     }
@@ -77,16 +77,16 @@ private:
         const auto note = [&](const auto& events) {
             for (const auto& event : events)
                 if (filter_.has(event.thread))
-                    processes.insert(filter_.parties().of(event.thread));
+                    processes.insert(filter_.topology().of(event.thread));
         };
         note(step.ranges);
         note(step.ops);
         for (const DeviceEvent& event : step.device)
             if (filter_.has(event))
-                processes.insert(filter_.parties().of(event.device, event.stream));
+                processes.insert(filter_.topology().of(event.device, event.stream));
         for (const ProcessIndex process : processes)
-            if (choice_.isTypical(numbersOf(filter_.parties(), process).process, step.step))
-                add(stepOf(filter_.parties(), process, step));
+            if (choice_.isTypical(numbersOf(filter_.topology(), process).process, step.step))
+                add(stepOf(filter_.topology(), process, step));
     }
 
     void add(const TracedStep& step)
@@ -136,7 +136,7 @@ private:
     const store::RunReader& reader_;
     RunKernels kernels_;
     const bool onGpu_;
-    const PartyFilter filter_;
+    const ProcessFilter filter_;
     StepChoice choice_;
     std::size_t steps_ = 0;
     GroupSums familySums_;
@@ -183,12 +183,12 @@ private:
 
 } // namespace
 
-RunGroups runGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties,
+RunGroups runGroups(const store::RunReader& reader, RunId run, const ProcessQuery& topology,
                     const std::optional<TimeSpan>& span)
 {
     if (span || reader.counts(run).deviceEvents == 0)
-        return RunSums(reader, run, parties, span).take();
-    StepGroups groups(reader, run, parties);
+        return RunSums(reader, run, topology, span).take();
+    StepGroups groups(reader, run, topology);
     const auto add = [&groups](const auto& event) {
         groups.add(event);
         return true;
@@ -230,12 +230,12 @@ TracedGroups joined(std::span<RunGroups> runs)
 }
 
 TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
-                          const PartyQuery& parties, const std::optional<TimeSpan>& span)
+                          const ProcessQuery& topology, const std::optional<TimeSpan>& span)
 {
     std::vector<RunGroups> groups;
     groups.reserve(runs.size());
     for (const RunId run : runs)
-        groups.push_back(runGroups(reader, run, parties, span));
+        groups.push_back(runGroups(reader, run, topology, span));
     return joined(groups);
 }
 

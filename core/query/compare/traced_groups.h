@@ -2,7 +2,7 @@
 
 #include "core/analysis/compare/comparison.h"
 #include "core/query/kernels/group_sums.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -24,16 +24,16 @@ struct TracedGroups {
 
 /// Of one run. Reads each event once, where the run has a GPU and no span is given.
 /// \param span  counts what happens in it instead, in steps or not, as one step
-/// \param parties  only the steps of this process; empty: of all, each of which has steps of its own
-RunGroups runGroups(const store::RunReader& reader, RunId run, const PartyQuery& parties = {},
+/// \param topology  only the steps of this process; empty: of all, each of which has steps of its own
+RunGroups runGroups(const store::RunReader& reader, RunId run, const ProcessQuery& topology = {},
                     const std::optional<TimeSpan>& span = {});
 /// Of the runs of a side. Runs without traced steps are left out.
 TracedGroups joined(std::span<RunGroups> runs);
 
 /// Reads the events of the traced steps, one run after the other.
 /// \param span  counts what happens in it instead, in steps or not, as one step
-/// \param parties  as in runGroups()
+/// \param topology  as in runGroups()
 TracedGroups tracedGroups(const store::RunReader& reader, std::span<const RunId> runs,
-                          const PartyQuery& parties = {}, const std::optional<TimeSpan>& span = {});
+                          const ProcessQuery& topology = {}, const std::optional<TimeSpan>& span = {});
 
 } // namespace tilescope::query

@@ -45,7 +45,7 @@ class InsideReading {
 public:
     InsideReading(const store::RunReader& reader, const InsideQuery& query)
         : reader_(reader), query_(query), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.parties)
+          filter_(reader, run_.run, query.topology)
     {
         table_.run = run_;
         table_.group = query.group;
@@ -78,13 +78,13 @@ private:
     {
         std::vector<std::string> names;
         for (const SampledKernel& kernel : samples_.kernels) {
-            const bool isOfParty =
-                (!query_.parties.device || kernel.device.value == *query_.parties.device) &&
+            const bool isOfProcess =
+                (!query_.topology.device || kernel.device.value == *query_.topology.device) &&
                 (!isOneProcess() || !kernel.process || isWanted(kernel.process));
-            const bool matches = isOfParty && (query_.kernel.empty() || isNamed(kernel));
+            const bool matches = isOfProcess && (query_.kernel.empty() || isNamed(kernel));
             selected_.push_back(matches);
             short_.push_back(shortName(kernel.name));
-            if (isOfParty && std::ranges::find(names, short_.back()) == names.end())
+            if (isOfProcess && std::ranges::find(names, short_.back()) == names.end())
                 names.push_back(short_.back());
         }
         if (query_.kernel.empty() || std::ranges::find(selected_, true) != selected_.end())
@@ -99,13 +99,13 @@ private:
                               "; write a part of a name, or a glob"};
     }
 
-    bool isOneProcess() const { return query_.parties.rank || query_.parties.pid; }
+    bool isOneProcess() const { return query_.topology.rank || query_.topology.pid; }
     bool isWanted(ProcessIndex process) const
     {
-        const RunParties& all = filter_.parties().parties();
+        const RunTopology& all = filter_.topology().topology();
         return std::ranges::any_of(all.processes, [&](const TracedProcess& each) {
-            return each.id == process && (!query_.parties.rank || each.rank == query_.parties.rank) &&
-                   (!query_.parties.pid || each.pid == *query_.parties.pid);
+            return each.id == process && (!query_.topology.rank || each.rank == query_.topology.rank) &&
+                   (!query_.topology.pid || each.pid == *query_.topology.pid);
         });
     }
 
@@ -202,7 +202,7 @@ private:
     const store::RunReader& reader_;
     const InsideQuery& query_;
     store::RunRecord run_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     KernelSamples samples_;
     InsideTable table_;
     std::vector<bool> selected_;     ///< by kernel

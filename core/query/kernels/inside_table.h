@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/model/kernel_samples.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ InsideGroup insideGroupOf(std::string_view word);
 
 struct InsideQuery {
     std::optional<RunId> run = {}; ///< none: the last run of the file
-    PartyQuery parties = {};
+    ProcessQuery topology = {};
     std::string kernel = {}; ///< a glob, or a part of the name; empty: all kernels
     InsideGroup group = InsideGroup::Kernel;
 };

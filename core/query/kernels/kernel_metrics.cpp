@@ -17,7 +17,7 @@ void addMetrics(const store::RunReader& reader, const KernelQuery& query, Kernel
         return;
     const MetricsTable sampled = metrics(reader,
                                          {.run = query.run,
-                                          .parties = query.parties,
+                                          .topology = query.topology,
                                           .step = query.step,
                                           .group = isByName ? MetricsGroup::Kernel : MetricsGroup::Family},
                                          cancelled);

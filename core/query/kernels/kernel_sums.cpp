@@ -57,7 +57,7 @@ std::optional<SummedKernels> sumsOfCalls(const store::RunReader& reader, const K
 
 std::optional<SummedKernels> storedSums(const store::RunReader& reader, const KernelSelection& selection)
 {
-    if (selection.step || selection.span || !selection.parties.empty())
+    if (selection.step || selection.span || !selection.topology.empty())
         return {};
     // The totals by kernel are of all steps together. If there is only one, it is that of every kernel.
     if (selection.byOp || (selection.countSteps && reader.stepTotals(selection.run).size() != 1))
@@ -128,9 +128,9 @@ std::optional<SummedKernels> sumKernels(const store::RunReader& reader, const Ke
     SummedKernels summed;
     KernelSums sums;
     bool going = true;
-    std::optional<PartyFilter> filter;
-    if (!selection.parties.empty())
-        filter.emplace(reader, selection.run, selection.parties);
+    std::optional<ProcessFilter> filter;
+    if (!selection.topology.empty())
+        filter.emplace(reader, selection.run, selection.topology);
     const bool wholeRecording = selection.span || reader.run(selection.run)->coversRecording();
     const store::EventWindow window = windowOf(reader, selection.run, selection.span);
     reader.eachDeviceEvent(window, [&](DeviceEvent event) {

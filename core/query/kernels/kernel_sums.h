@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/steps/step_set.h"
 #include "core/store/run_reader.h"
@@ -56,8 +56,8 @@ struct KernelSelection {
     RunId run = {};
     std::optional<std::int32_t> step = {};
     bool byOp = false;
-    bool countSteps = false; ///< the sums include the steps in which they ran
-    PartyQuery parties = {}; ///< only these processes and devices; empty: all
+    bool countSteps = false;    ///< the sums include the steps in which they ran
+    ProcessQuery topology = {}; ///< only these processes and devices; empty: all
     std::optional<TimeSpan> span = {};
 };
 

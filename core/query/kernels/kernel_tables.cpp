@@ -188,7 +188,7 @@ private:
                                                                 .step = query_.step,
                                                                 .byOp = query_.grouping == Grouping::Op,
                                                                 .countSteps = query_.countSteps,
-                                                                .parties = query_.parties,
+                                                                .topology = query_.topology,
                                                                 .span = query_.span},
                                                                cancelled_);
         if (!summed)

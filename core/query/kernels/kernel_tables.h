@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/work/work_tables.h"
 
@@ -50,7 +50,7 @@ struct KernelQuery {
     Grouping grouping = Grouping::Name;    ///< Name, Family, Range, Module, Phase or, without work, Op
     std::optional<std::int32_t> step = {}; ///< none: all traced steps
     std::string range = {};                ///< a path; only kernels within it; empty: all
-    PartyQuery parties = {};               ///< only these processes and devices; empty: all
+    ProcessQuery topology = {};            ///< only these processes and devices; empty: all
     std::optional<TimeSpan> span = {};     ///< as in KernelSelection; work is not counted then
     bool countSteps = false;
     bool work = false;   ///< work, rates, hardware counters and ceilings

@@ -47,7 +47,7 @@ public:
     MetricsReading(const store::RunReader& reader, const MetricsQuery& query,
                    const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run).run),
-          filter_(reader, run_, query.parties), kernels_(reader, run_)
+          filter_(reader, run_, query.topology), kernels_(reader, run_)
     {
         table_.run = chooseRun(reader, query.run);
         table_.group = query.group;
@@ -162,7 +162,8 @@ private:
         std::unordered_map<std::uint64_t, std::uint32_t> known; // groups by name and kind
         std::vector<Interval> windows;
         if (query_.step)
-            for (const analysis::RecordedStep& step : pathSteps(reader_, run_, filter_.parties(), cancelled_))
+            for (const analysis::RecordedStep& step :
+                 pathSteps(reader_, run_, filter_.topology(), cancelled_))
                 if (step.step == *query_.step)
                     windows.push_back(step.wall);
         reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
@@ -211,8 +212,8 @@ private:
 
     void addSteps()
     {
-        const PartyIndex& parties = filter_.parties();
-        std::vector<analysis::RecordedStep> steps = pathSteps(reader_, run_, parties, cancelled_);
+        const TopologyIndex& topology = filter_.topology();
+        std::vector<analysis::RecordedStep> steps = pathSteps(reader_, run_, topology, cancelled_);
         std::erase_if(steps, [&](const analysis::RecordedStep& step) {
             return (step.step == kNoStep && steps.size() > 1) || (query_.step && step.step != *query_.step);
         });
@@ -220,11 +221,11 @@ private:
         for (std::size_t row = 0; row < steps.size(); ++row) {
             const analysis::RecordedStep& step = steps[row];
             table_.rows.push_back({.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
-                                   .rank = rankOf(parties, step.process),
+                                   .rank = rankOf(topology, step.process),
                                    .instances = 1,
                                    .time = step.wall.length()});
             for (const auto& [device, all] : series_)
-                if (!parties.hasSeveral() || parties.of(device) == step.process)
+                if (!topology.hasSeveral() || topology.of(device) == step.process)
                     for (const MetricSeries& series : all)
                         addStep(row, step.wall, series);
         }
@@ -265,7 +266,7 @@ private:
                     {.run = run_,
                      .grouping = query_.group == MetricsGroup::Kernel ? Grouping::Name : Grouping::Family,
                      .step = query_.step,
-                     .parties = query_.parties,
+                     .topology = query_.topology,
                      .work = true,
                      .metrics = false},
                     cancelled_);
@@ -315,7 +316,7 @@ private:
     const MetricsQuery& query_;
     const std::function<bool()>& cancelled_;
     const RunId run_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     RunKernels kernels_;
     MetricsTable table_;
     double dramPeak_ = 0; ///< B/s; 0: unknown

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/statistics.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -21,7 +21,7 @@ MetricsGroup metricsGroupOf(std::string_view word);
 
 struct MetricsQuery {
     std::optional<RunId> run = {};         ///< none: the last run of the file
-    PartyQuery parties = {};               ///< only these processes and devices; empty: all
+    ProcessQuery topology = {};            ///< only these processes and devices; empty: all
     std::optional<std::int32_t> step = {}; ///< only this step
     MetricsGroup group = MetricsGroup::Kernel;
 };

@@ -53,7 +53,7 @@ OpsTable ops(const store::RunReader& reader, const EventQuery& query, const std:
     GroupKeys keys(table.grouping, textOf);
     analysis::OpTotals sums;
     const bool all = span || table.run.coversRecording();
-    const PartyFilter filter(reader, table.run.run, query.parties);
+    const ProcessFilter filter(reader, table.run.run, query.topology);
     const store::EventWindow window = windowOf(reader, table.run.run, span);
     eachInOrder<Op>([&](auto&& take) { reader.eachOp(window, take); },
                     [&](Op op) {
@@ -88,7 +88,7 @@ RangesTable ranges(const store::RunReader& reader, const EventQuery& query,
     if (table.run.coversRecording() && !hasSteps(reader, table.run.run))
         table.scope = analysis::RangeScope::Recording;
     analysis::RangeTotals sums(textOf, table.scope);
-    const PartyFilter filter(reader, table.run.run, query.parties);
+    const ProcessFilter filter(reader, table.run.run, query.topology);
     GroupKeys modules(Grouping::Module, textOf);
     const std::uint32_t none = modules.numberOf(kUnattributed);
     eachInOrder<Range>([&](auto&& take) { reader.eachRange(window, take); },

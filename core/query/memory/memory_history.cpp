@@ -30,8 +30,8 @@ struct Change {
 /// Builds a history from a run's records.
 class Builder {
 public:
-    Builder(const store::RunReader& reader, RunId run, MemoryParts parts, const PartyQuery& parties)
-        : reader_(reader), parts_(parts), parties_(parties), history_(std::make_shared<MemoryHistory>())
+    Builder(const store::RunReader& reader, RunId run, MemoryParts parts, const ProcessQuery& topology)
+        : reader_(reader), parts_(parts), topology_(topology), history_(std::make_shared<MemoryHistory>())
     {
         history_->run = chooseRun(reader, run);
     }
@@ -113,9 +113,9 @@ private:
             if (event.device && event.device != last)
                 gpus.insert(last = event.device);
         history_->gpus.assign(gpus.begin(), gpus.end());
-        if (parties_.empty())
+        if (topology_.empty())
             return;
-        const PartyFilter filter(reader_, history_->run.run, parties_);
+        const ProcessFilter filter(reader_, history_->run.run, topology_);
         std::erase_if(events,
                       [&filter](const AllocEvent& event) { return !filter.hasMemoryOf(event.device); });
     }
@@ -205,7 +205,7 @@ private:
 
     const store::RunReader& reader_;
     const MemoryParts parts_;
-    const PartyQuery parties_;
+    const ProcessQuery topology_;
     std::shared_ptr<MemoryHistory> history_;
     Timestamp unchangedUntil_{}; // of a run without events
     std::size_t older_ = 0;
@@ -285,9 +285,9 @@ std::optional<AllocEvent> countOfBlocks(const MemoryFacts& facts)
 
 std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
                                                    const std::function<bool()>& cancelled, MemoryParts parts,
-                                                   const PartyQuery& parties)
+                                                   const ProcessQuery& topology)
 {
-    return Builder(reader, run, parts, parties).build(cancelled);
+    return Builder(reader, run, parts, topology).build(cancelled);
 }
 
 } // namespace tilescope::query

@@ -3,7 +3,7 @@
 #include "core/analysis/memory/memory_segments.h"
 #include "core/model/memory.h"
 #include "core/query/runs/code_places.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/store/run_reader.h"
 
@@ -110,12 +110,12 @@ enum class MemoryParts {
 };
 
 /// Reads a run's history; null if cancelled, empty if the run has no allocation events.
-/// \param parties        whose memory; empty: that of any process and device
+/// \param topology        whose memory; empty: that of any process and device
 /// \throws Error         no such run
-/// \throws Error (Usage) as PartyFilter
+/// \throws Error (Usage) as ProcessFilter
 std::shared_ptr<const MemoryHistory> memoryHistory(const store::RunReader& reader, RunId run,
                                                    const std::function<bool()>& cancelled = {},
                                                    MemoryParts parts = MemoryParts::All,
-                                                   const PartyQuery& parties = {});
+                                                   const ProcessQuery& topology = {});
 
 } // namespace tilescope::query

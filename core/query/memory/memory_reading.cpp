@@ -35,7 +35,7 @@ std::pair<StepCurve, StepCurve> curvesOf(const store::RunReader& reader, RunId r
 } // namespace
 
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
-                                                   const PartyQuery& parties)
+                                                   const ProcessQuery& topology)
 {
     auto outline = std::make_shared<MemoryHistory>();
     outline->run = chooseRun(reader, run);
@@ -44,7 +44,7 @@ std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reade
         return nullptr;
     outline->origin = span->first;
     const std::int64_t shift = (outline->run.clockOrigin - outline->origin).count();
-    const PartyFilter filter(reader, outline->run.run, parties);
+    const ProcessFilter filter(reader, outline->run.run, topology);
     std::int64_t highest = -1;
     for (const store::TrackInfo& track : reader.tracks(outline->run.run)) {
         if (track.kind != store::LaneKind::Memory)
@@ -74,9 +74,9 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
     std::vector<TimelineStep> steps;
     const std::vector<store::TrackInfo> tracks = reader.tracks(record.run);
     const std::int64_t shift = (record.clockOrigin - origin).count();
-    const PartyIndex parties(device ? reader.parties(record.run) : partiesWithHost(reader, record.run),
-                             reader.threads(record.run));
-    const ProcessIndex process = parties.of(device);
+    const TopologyIndex topology(device ? reader.topology(record.run) : topologyWithHost(reader, record.run),
+                                 reader.threads(record.run));
+    const ProcessIndex process = topology.of(device);
     const auto add = [&](std::int32_t step, std::int64_t start, std::int64_t end) {
         steps.push_back({step, start, end, process, start, end});
     };
@@ -84,7 +84,7 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
     std::set<std::pair<std::int64_t, std::int64_t>> own;
     for (const store::TrackInfo& track : tracks) {
         const bool isOwn =
-            process && track.kind == store::LaneKind::Range && parties.of(track.thread) == process;
+            process && track.kind == store::LaneKind::Range && topology.of(track.thread) == process;
         if (track.kind != store::LaneKind::Step && !isOwn)
             continue;
         reader.eachBoxes(record.run, track, [&](std::span<const store::Box> boxes) {
@@ -102,7 +102,7 @@ std::vector<TimelineStep> tracedSteps(const store::RunReader& reader, RunId run,
         std::erase_if(steps, [&](const TimelineStep& step) { return !own.contains({step.start, step.end}); });
     if (tracks.empty())
         reader.eachRange({.run = record.run}, [&](const Range& range) {
-            const bool isOwn = !process || parties.of(range.thread) == process;
+            const bool isOwn = !process || topology.of(range.thread) == process;
             if (isOwn && range.step != kNoStep && reader.text(range.path) == "step")
                 add(range.step, (range.start - origin).count(), (range.end - origin).count());
             return true;

@@ -13,7 +13,7 @@ namespace tilescope::query {
 /// track: a history without blocks, available long before the complete one. Null if the file has no track.
 /// \throws Error  no such run
 std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reader, RunId run,
-                                                   const PartyQuery& parties = {});
+                                                   const ProcessQuery& topology = {});
 
 /// The traced steps of a run as the host went through them, since it allocates ahead of the device; of several
 /// processes those of the one that used the device, if it is one.

@@ -167,8 +167,8 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
     if (const auto span = reader.span(table.run.run))
         table.origin = span->first;
     table.events = reader.allocEvents({.run = table.run.run});
-    if (!query.parties.empty()) {
-        const PartyFilter filter(reader, table.run.run, query.parties);
+    if (!query.topology.empty()) {
+        const ProcessFilter filter(reader, table.run.run, query.topology);
         std::erase_if(table.events,
                       [&filter](const AllocEvent& event) { return !filter.hasMemoryOf(event.device); });
     }
@@ -195,7 +195,7 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
 MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQuery& query)
 {
     const auto history =
-        memoryHistory(reader, chooseRun(reader, query.run).run, {}, MemoryParts::All, query.parties);
+        memoryHistory(reader, chooseRun(reader, query.run).run, {}, MemoryParts::All, query.topology);
     MemoryGroupsTable table{.run = history->run, .device = history->device, .rows = {}};
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
@@ -219,7 +219,7 @@ LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& que
                            std::optional<Nanoseconds> at)
 {
     LiveMemoryTable table{.history = memoryHistory(reader, chooseRun(reader, query.run).run, {},
-                                                   MemoryParts::All, query.parties)};
+                                                   MemoryParts::All, query.topology)};
     const MemoryHistory& history = *table.history;
     if (history.empty())
         return table;
@@ -234,7 +234,7 @@ LiveMemoryTable liveMemory(const store::RunReader& reader, const EventQuery& que
 
 LiveMemoryTable everAllocated(const store::RunReader& reader, const EventQuery& query)
 {
-    LiveMemoryTable table = liveMemory(reader, {.run = query.run, .parties = query.parties}, {});
+    LiveMemoryTable table = liveMemory(reader, {.run = query.run, .topology = query.topology}, {});
     const std::vector<MemoryLife>& blocks = table.history->blocks;
     table.ever = true;
     table.blocks.resize(blocks.size());

@@ -21,7 +21,7 @@ struct Peak {
 /// The highest peak of all devices; the first of several equal ones. None without a memory track.
 std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecord& run,
                            const MemoryFacts& facts, const store::EventWindow& window,
-                           const PartyFilter& filter)
+                           const ProcessFilter& filter)
 {
     std::optional<Peak> highest;
     const auto consider = [&highest](const Peak& peak) {
@@ -106,9 +106,9 @@ private:
 
 /// The peak from the whole history, for files without a memory track.
 LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const store::EventWindow& window,
-                            bool isWhole, const PartyQuery& parties)
+                            bool isWhole, const ProcessQuery& topology)
 {
-    const EventQuery query{.run = run, .parties = parties};
+    const EventQuery query{.run = run, .topology = topology};
     LiveMemoryTable table = liveMemory(reader, query, {});
     if (isWhole)
         return table;
@@ -123,7 +123,7 @@ LiveMemoryTable fromHistory(const store::RunReader& reader, RunId run, const sto
 
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
                              const std::function<bool()>& cancelled, const std::optional<TimeSpan>& span,
-                             const PartyQuery& parties)
+                             const ProcessQuery& topology)
 {
     const store::EventWindow window = windowOf(reader, run, span);
     auto history = std::make_shared<MemoryHistory>();
@@ -132,10 +132,10 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
         history->origin = recorded->first;
     const MemoryFacts facts = reader.memory(run);
     const std::optional<Peak> peak =
-        peakOf(reader, history->run, facts, window, PartyFilter(reader, run, parties));
+        peakOf(reader, history->run, facts, window, ProcessFilter(reader, run, topology));
     if (!peak) {
-        LiveMemoryTable table = fromHistory(reader, run, window, !span, parties);
-        const bool isOfOthers = !parties.empty() && table.history->empty();
+        LiveMemoryTable table = fromHistory(reader, run, window, !span, topology);
+        const bool isOfOthers = !topology.empty() && table.history->empty();
         return isOfOthers ? LiveMemoryTable{} : table;
     }
     history->device = peak->device;
@@ -159,7 +159,7 @@ LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
         return table;
     inOrder.finish(take);
     if (!live.sawPeak())
-        return fromHistory(reader, run, window, !span, parties);
+        return fromHistory(reader, run, window, !span, topology);
     live.fill(table, *history, LifeMaker(reader, *history));
     return table;
 }

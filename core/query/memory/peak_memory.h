@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/query/memory/memory_tables.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/time_span.h"
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace tilescope::query {
 ///
 /// If the file has a memory track, this reads the events up to the peak only. Returns an empty table if
 /// cancelled.
-/// \param parties  only the memory of this process; empty: the device whose peak is the highest
+/// \param topology  only the memory of this process; empty: the device whose peak is the highest
 /// \return         without a history if the process has no memory of its own
 /// \throws Error  no such run or process
 LiveMemoryTable memoryAtPeak(const store::RunReader& reader, RunId run,
                              const std::function<bool()>& cancelled, const std::optional<TimeSpan>& span = {},
-                             const PartyQuery& parties = {});
+                             const ProcessQuery& topology = {});
 
 } // namespace tilescope::query

@@ -93,25 +93,25 @@ private:
 };
 
 std::vector<FamilyShare> familySharesOf(const store::RunReader& reader, RunId run, const MeanStep& step,
-                                        const std::optional<TimeSpan>& span, const PartyQuery& process)
+                                        const std::optional<TimeSpan>& span, const ProcessQuery& process)
 {
     FamilyShares shares;
     if (step.onGpu)
         for (const KernelRow& row :
-             kernels(reader, {.run = run, .grouping = Grouping::Family, .parties = process, .span = span})
+             kernels(reader, {.run = run, .grouping = Grouping::Family, .topology = process, .span = span})
                  .rows)
             shares.add(row.family, row.total, row.instances);
     else
-        for (const KernelRow& row : ops(reader, {.run = run, .parties = process}, span).rows)
+        for (const KernelRow& row : ops(reader, {.run = run, .topology = process}, span).rows)
             shares.add(hueOfOp(row.key), row.total, row.instances);
     return shares.list(step.allSteps);
 }
 
 /// The time of ranks on a CPU, per step and rank; for a span, per rank.
 double communicationOf(const store::RunReader& reader, RunId run, const std::optional<TimeSpan>& span,
-                       const PartyQuery& process, const std::function<bool()>& cancelled)
+                       const ProcessQuery& process, const std::function<bool()>& cancelled)
 {
-    const RanksTable table = ranks(reader, {.run = run, .parties = process, .span = span}, cancelled);
+    const RanksTable table = ranks(reader, {.run = run, .topology = process, .span = span}, cancelled);
     const std::optional<analysis::RankStep> mean = table.meanStep();
     const double ranksOfRows = process.empty() ? double(table.rankCount) : 1;
     const double steps = span ? double(table.rows.size()) / ranksOfRows : 1;
@@ -190,8 +190,8 @@ void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run
     overview.run = chooseRun(reader, run);
     overview.losses = losses(reader, run);
     overview.environment = environment(reader, run);
-    overview.parties = reader.parties(run);
-    overview.processWords = query::processWords(processChoices(overview.parties), overview.process);
+    overview.topology = reader.topology(run);
+    overview.processWords = query::processWords(processChoices(overview.topology), overview.process);
     overview.drift = driftOf(reader.samples(run));
 }
 
@@ -202,29 +202,29 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (cancelled())
         return;
     const std::optional<TimeSpan>& span = overview.span;
-    const PartyQuery& process = overview.process;
+    const ProcessQuery& process = overview.process;
     if (!span)
         overview.utilisation = utilisationOf(reader, overview.run);
     overview.choice = span ? StepChoice{} : stepChoice(reader, run, process);
-    overview.step = meanStepOf(steps(reader, {.run = run, .parties = process}, span).rows, span.has_value(),
+    overview.step = meanStepOf(steps(reader, {.run = run, .topology = process}, span).rows, span.has_value(),
                                overview.choice);
     if (!span && !cancelled())
         overview.start = startPhase(reader, run);
     if (overview.step && !cancelled()) {
         overview.families = familySharesOf(reader, run, *overview.step, span, process);
-        if (!overview.step->onGpu && overview.parties.processes.size() > 1)
+        if (!overview.step->onGpu && overview.topology.processes.size() > 1)
             overview.step->communication = communicationOf(reader, run, span, process, cancelled);
         const std::optional<store::RunTotals> totals =
             span || !process.empty() ? std::nullopt : reader.totals(run);
         overview.ranges = totals ? rangesOf(reader, *totals, overview.run)
-                                 : ranges(reader, {.run = run, .parties = process}, span);
+                                 : ranges(reader, {.run = run, .topology = process}, span);
     }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
         LiveMemoryTable live = memoryAtPeak(reader, run, cancelled, span, process);
         if (live.history) {
             overview.peakPhase = phaseAt(reader, run, live.history->origin + Nanoseconds(live.at));
             if (!overview.processWords.empty())
-                overview.peakDevice = deviceTitle({overview.parties, {}}, live.history->device);
+                overview.peakDevice = deviceTitle({overview.topology, {}}, live.history->device);
             overview.live = std::move(live);
         }
     }
@@ -241,7 +241,7 @@ std::string_view RunOverview::fact(std::string_view key) const
     return {};
 }
 
-RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuery& process)
+RunOverview runBasics(const store::RunReader& reader, RunId run, const ProcessQuery& process)
 {
     RunOverview overview{.process = process};
     reader.atOnce([&] { readBasics(overview, reader, run); });
@@ -249,7 +249,7 @@ RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuer
 }
 
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
-                        const std::optional<TimeSpan>& span, const PartyQuery& process)
+                        const std::optional<TimeSpan>& span, const ProcessQuery& process)
 {
     RunOverview overview{.span = span, .process = process};
     reader.atOnce([&] { read(overview, reader, run, cancelled); });

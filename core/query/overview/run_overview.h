@@ -60,7 +60,7 @@ struct Utilisation {
 struct RunOverview {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};      ///< what events of are counted; none: the traced steps
-    PartyQuery process = {};                ///< whose events are counted; empty: those of all, as a mean
+    ProcessQuery process = {};              ///< whose events are counted; empty: those of all, as a mean
     std::string processWords = {};          ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
     std::optional<MeanStep> step = {};      ///< none without traced steps (in the span)
     StepChoice choice = {};                 ///< of the steps that `step` is of
@@ -73,7 +73,7 @@ struct RunOverview {
     std::string peakDevice = {}; ///< "rank 1 GPU 1"; empty in a run of one process
     LossesTable losses = {};
     EnvironmentTable environment = {};
-    RunParties parties = {}; ///< of several processes, or of an imported run
+    RunTopology topology = {}; ///< of several processes, or of an imported run
     std::optional<Utilisation> utilisation =
         {}; ///< none of a span, or if the FLOPs are not known from the spec
     /// The second half of the timed steps relative to the first; none if there are too few.
@@ -87,7 +87,7 @@ struct RunOverview {
 
 /// The part of it that needs no event: some milliseconds, whatever was traced.
 /// \throws Error  no such run
-RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuery& process = {});
+RunOverview runBasics(const store::RunReader& reader, RunId run, const ProcessQuery& process = {});
 
 /// Reads the overview of a run; if cancelled, returns early with the data so far.
 /// \param span  limits steps, families, ranges and the peak to it; what is about timed steps stays that of the run
@@ -95,6 +95,6 @@ RunOverview runBasics(const store::RunReader& reader, RunId run, const PartyQuer
 ///                 and the highest peak
 /// \throws Error  no such run or process
 RunOverview runOverview(const store::RunReader& reader, RunId run, const std::function<bool()>& cancelled,
-                        const std::optional<TimeSpan>& span = {}, const PartyQuery& process = {});
+                        const std::optional<TimeSpan>& span = {}, const ProcessQuery& process = {});
 
 } // namespace tilescope::query

@@ -17,8 +17,8 @@ constexpr Nanoseconds kShortestPiece{1'000'000};
 
 } // namespace
 
-PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties)
-    : reader_(reader), run_(run), parties_(parties), counts_(reader.counts(run)), waits_(reader.waits(run)),
+PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
+    : reader_(reader), run_(run), topology_(topology), counts_(reader.counts(run)), waits_(reader.waits(run)),
       collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
       kernels_(reader, run)
 {
@@ -27,7 +27,7 @@ PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const PartyInd
     analysis::LaunchLag lag;
     std::int64_t read = 0;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
-        lag.add(parties.of(event.device, event.stream), event);
+        lag.add(topology.of(event.device, event.stream), event);
         return lag.count() < kEnough && ++read < kMostRead;
     });
     usual_ = lag.usual();
@@ -77,7 +77,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
          .device = batch_.deviceEvents,
          .waits = batch_.waits,
          .collectives = batch_.collectives,
-         .parties = parties_,
+         .topology = topology_,
          .textOf = textsOf(reader_),
          .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
          .usual = usual_,

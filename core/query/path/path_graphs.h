@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/path/recorded_graph.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/store/run_reader.h"
 
@@ -20,8 +20,8 @@ inline constexpr std::int64_t kMostPathEvents = 4'000'000;
 /// Reads the graphs of stretches of time of one run, each event once. One thread.
 class PathGraphs {
 public:
-    /// \param reader, parties  must outlive this object
-    PathGraphs(const store::RunReader& reader, RunId run, const PartyIndex& parties);
+    /// \param reader, topology  must outlive this object
+    PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology);
 
     /// The graph of the events that overlap `time` or begin when it ends.
     /// \return  none if more than `most` ranges, ops, calls and activities do
@@ -39,7 +39,7 @@ private:
 
     const store::RunReader& reader_;
     const RunId run_;
-    const PartyIndex& parties_;
+    const TopologyIndex& topology_;
     const store::EventCounts counts_;
     const std::vector<Wait> waits_;
     const std::vector<Collective> collectives_;

@@ -28,9 +28,9 @@ struct ProcessSpan {
 
 class StepsReading {
 public:
-    StepsReading(const store::RunReader& reader, RunId run, const PartyIndex& parties,
+    StepsReading(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
                  const std::function<bool()>& cancelled)
-        : reader_(reader), run_(run), parties_(parties), cancelled_(cancelled),
+        : reader_(reader), run_(run), topology_(topology), cancelled_(cancelled),
           computed_(threadsOfComputedSteps(reader, run))
     {
     }
@@ -39,7 +39,7 @@ public:
     {
         readRanges();
         reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
-            ProcessSpan& process = processes_[parties_.of(event.device, event.stream)];
+            ProcessSpan& process = processes_[topology_.of(event.device, event.stream)];
             if (event.step != kNoStep)
                 process.walls.addWork(event);
             process.cover(event.start, event.end);
@@ -62,7 +62,7 @@ private:
     {
         StepPaths stepPaths(reader_);
         reader_.eachRange({.run = run_}, [&](const Range& range) {
-            ProcessSpan& process = processes_[parties_.of(range.thread)];
+            ProcessSpan& process = processes_[topology_.of(range.thread)];
             if (stepPaths.isStep(range))
                 process.steps.push_back(range);
             if (!computed_.contains(range.thread))
@@ -82,7 +82,7 @@ private:
             return;
         std::map<ProcessIndex, std::map<ThreadId, std::size_t>> endings; // of steps, by thread
         reader_.eachRange({.run = run_}, [&](const Range& range) {
-            const ProcessIndex process = parties_.of(range.thread);
+            const ProcessIndex process = topology_.of(range.thread);
             const std::vector<Range>& steps = processes_[process].steps;
             if (!computed_.contains(range.thread) && !steps.empty() &&
                 std::ranges::binary_search(steps, range.end, {}, &Range::end))
@@ -103,7 +103,7 @@ private:
     void readHost()
     {
         const auto note = [&](const auto& event) {
-            noteHost(processes_[parties_.of(event.thread)], event);
+            noteHost(processes_[topology_.of(event.thread)], event);
             return !cancelled_();
         };
         reader_.eachOp({.run = run_}, note);
@@ -133,14 +133,14 @@ private:
                     {.process = process, .thread = each.thread, .wall = each.whole, .host = each.whole});
         }
         std::ranges::stable_sort(list, {}, [this](const analysis::RecordedStep& step) {
-            return std::tuple(step.step, parties_.rankOf(step.process).value_or(0), step.process);
+            return std::tuple(step.step, topology_.rankOf(step.process).value_or(0), step.process);
         });
         return list;
     }
 
     const store::RunReader& reader_;
     const RunId run_;
-    const PartyIndex& parties_;
+    const TopologyIndex& topology_;
     const std::function<bool()>& cancelled_;
     const std::unordered_set<ThreadId> computed_;
     std::map<ProcessIndex, ProcessSpan> processes_;
@@ -158,10 +158,10 @@ std::unordered_set<ThreadId> threadsOfComputedSteps(const store::RunReader& read
 }
 
 std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, RunId run,
-                                              const PartyIndex& parties,
+                                              const TopologyIndex& topology,
                                               const std::function<bool()>& cancelled)
 {
-    return StepsReading(reader, run, parties, cancelled).read();
+    return StepsReading(reader, run, topology, cancelled).read();
 }
 
 } // namespace tilescope::query

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/path/what_if.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <functional>
@@ -17,7 +17,7 @@ std::unordered_set<ThreadId> threadsOfComputedSteps(const store::RunReader& read
 /// process has steps, each has one, its recording. A computed step belongs to the thread on which another range
 /// ends with it; if there is none, it is a time of the device.
 std::vector<analysis::RecordedStep> pathSteps(const store::RunReader& reader, RunId run,
-                                              const PartyIndex& parties,
+                                              const TopologyIndex& topology,
                                               const std::function<bool()>& cancelled);
 
 } // namespace tilescope::query

@@ -26,9 +26,10 @@ using Steps = std::span<const analysis::RecordedStep>;
 /// Follows the paths of steps with a reader of its own. One thread.
 class PathFollower {
 public:
-    /// \param parties  must outlive this object, as the reader and the query must
-    PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run, const PartyIndex& parties)
-        : reader_(reader), query_(query), parties_(parties), graphs_(reader, run, parties)
+    /// \param topology  must outlive this object, as the reader and the query must
+    PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run,
+                 const TopologyIndex& topology)
+        : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology)
     {
         for (const ThreadName& thread : reader.threads(run))
             if (thread.name)
@@ -68,7 +69,7 @@ private:
         std::vector<std::vector<PathSegmentRow>> segments = {}; ///< by piece, the last one first
     };
 
-    const PartyIndex& parties() const { return parties_; }
+    const TopologyIndex& topology() const { return topology_; }
 
     static analysis::Interval timeOf(Steps steps)
     {
@@ -86,9 +87,9 @@ private:
             const bool endsOnDevice = step.host.end < step.wall.end;
             paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
                                      .process = step.process,
-                                     .title = parties().titleOf(step.process),
-                                     .rank = rankOf(parties(), step.process),
-                                     .numbers = numbersOf(parties(), step.process),
+                                     .title = topology().titleOf(step.process),
+                                     .rank = rankOf(topology(), step.process),
+                                     .numbers = numbersOf(topology(), step.process),
                                      .wall = step.wall},
                              .process = step.process,
                              .thread = endsOnDevice ? ThreadId{} : step.thread});
@@ -164,8 +165,8 @@ private:
             row.family = wordOf(source.family);
         if (source.path)
             row.module = analysis::moduleOf(analysis::fromStepDown(reader_.text(source.path)));
-        row.process = parties().titleOf(source.process);
-        row.rank = rankOf(parties(), source.process);
+        row.process = topology().titleOf(source.process);
+        row.rank = rankOf(topology(), source.process);
         if (analysis::areDataWorkers(source.thread)) {
             row.lane = "processes of the data loader, not recorded";
         } else if (source.thread) {
@@ -188,7 +189,7 @@ private:
 
     const store::RunReader& reader_;
     const PathQuery& query_;
-    const PartyIndex& parties_;
+    const TopologyIndex& topology_;
     PathGraphs graphs_;
     std::unordered_map<ThreadId, std::string_view> threads_;
     std::unordered_map<StringId, std::string> shortNames_;
@@ -199,7 +200,7 @@ public:
     PathReading(const store::RunReader& reader, const PathQuery& query,
                 const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.parties)
+          filter_(reader, run_.run, query.topology)
     {
     }
 
@@ -212,16 +213,16 @@ public:
         table.onGpu = counts.deviceEvents > 0;
         table.hasOps = counts.ops > 0;
         table.hasCalls = counts.apiCalls > 0;
-        table.choice = stepChoice(reader_, run_.run, query_.parties);
+        table.choice = stepChoice(reader_, run_.run, query_.topology);
         std::vector<analysis::RecordedStep> steps =
-            pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
+            pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
         table.rowsOfRun = std::ssize(steps);
         std::erase_if(steps, [this](const analysis::RecordedStep& step) { return !isSelected(step); });
         std::vector<Group> groups = groupsOf(steps);
         const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
         if (threadsFor(groups, events) > 1)
             readTogether(groups, threadsFor(groups, events));
-        PathFollower follower(reader_, query_, run_.run, filter_.parties());
+        PathFollower follower(reader_, query_, run_.run, filter_.topology());
         for (Group& group : groups) {
             if (cancelled_())
                 return {.run = run_};
@@ -244,8 +245,8 @@ private:
 
     bool isSelected(const analysis::RecordedStep& step) const
     {
-        const TracedProcess* const process = filter_.parties().find(step.process);
-        const PartyQuery& asked = query_.parties;
+        const TracedProcess* const process = filter_.topology().find(step.process);
+        const ProcessQuery& asked = query_.topology;
         return (!query_.step || step.step == *query_.step) &&
                (!process ||
                 ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
@@ -281,7 +282,7 @@ private:
         const auto work = [&] {
             const store::RunReader reader(reader_.file());
             reader.atOnce([&] {
-                PathFollower follower(reader, query_, run_.run, filter_.parties());
+                PathFollower follower(reader, query_, run_.run, filter_.topology());
                 for (std::size_t i = next++; i < groups.size(); i = next++) {
                     {
                         const MutexLock lock(mutex);
@@ -303,7 +304,7 @@ private:
     const PathQuery& query_;
     const std::function<bool()>& cancelled_;
     store::RunRecord run_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
 };
 
 } // namespace

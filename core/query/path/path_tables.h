@@ -2,7 +2,7 @@
 
 #include "core/analysis/path/critical_path.h"
 #include "core/query/path/path_graphs.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -16,7 +16,7 @@ namespace tilescope::query {
 
 struct PathQuery {
     std::optional<RunId> run = {};             ///< none: the last run of the file
-    PartyQuery parties = {};                   ///< only paths of this process; no device
+    ProcessQuery topology = {};                ///< only paths of this process; no device
     std::optional<std::int32_t> step = {};     ///< only this step
     std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
 };

@@ -97,7 +97,7 @@ public:
     WhatIfReading(const store::RunReader& reader, const WhatIfQuery& query,
                   const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.parties), graphs_(reader, run_.run, filter_.parties()),
+          filter_(reader, run_.run, query.topology), graphs_(reader, run_.run, filter_.topology()),
           onGpu_(reader.counts(run_.run).deviceEvents > 0)
     {
         for (const WorkScale& scale : query.scales)
@@ -110,12 +110,12 @@ public:
     WhatIfTable read()
     {
         WhatIfTable table{.run = run_, .change = changeText(query_)};
-        table.choice = choice_ = stepChoice(reader_, run_.run, query_.parties);
+        table.choice = choice_ = stepChoice(reader_, run_.run, query_.topology);
         if (query_.freeLaunches && !onGpu_)
             throw Error{.what = "run " + std::to_string(run_.run.value) + " launches nothing on a GPU",
                         .where = "--free launches",
                         .remedy = "choose a run on a GPU"};
-        const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.parties(), cancelled_);
+        const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
         if (steps.empty() || cancelled_())
             return table;
         simulate(steps);
@@ -152,9 +152,9 @@ private:
 
     bool isSelected(ProcessIndex process) const
     {
-        const TracedProcess* const found = filter_.parties().find(process);
-        return !found || ((!query_.parties.rank || found->rank == query_.parties.rank) &&
-                          (!query_.parties.pid || found->pid == *query_.parties.pid));
+        const TracedProcess* const found = filter_.topology().find(process);
+        return !found || ((!query_.topology.rank || found->rank == query_.topology.rank) &&
+                          (!query_.topology.pid || found->pid == *query_.topology.pid));
     }
 
     /// \param steps  by number
@@ -298,9 +298,9 @@ private:
 
     WhatIfRow rowOf(ProcessIndex process, const std::vector<Simulated>& done) const
     {
-        WhatIfRow row{.title = filter_.parties().titleOf(process),
-                      .rank = rankOf(filter_.parties(), process),
-                      .numbers = numbersOf(filter_.parties(), process)};
+        WhatIfRow row{.title = filter_.topology().titleOf(process),
+                      .rank = rankOf(filter_.topology(), process),
+                      .numbers = numbersOf(filter_.topology(), process)};
         std::vector<double> recorded;
         std::vector<double> predicted;
         std::vector<double> ratios;
@@ -334,7 +334,7 @@ private:
     const WhatIfQuery& query_;
     const std::function<bool()>& cancelled_;
     store::RunRecord run_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     PathGraphs graphs_;
     const bool onGpu_;
     StepChoice choice_;

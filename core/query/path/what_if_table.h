@@ -2,7 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/query/path/path_graphs.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -28,7 +28,7 @@ WorkScale workScaleOf(std::string_view text);
 
 struct WhatIfQuery {
     std::optional<RunId> run = {}; ///< none: the last run of the file
-    PartyQuery parties = {};
+    ProcessQuery topology = {};
     std::vector<WorkScale> scales = {};
     std::vector<std::string> removed = {}; ///< work that the program leaves out, by keys as of WorkScale
     bool freeLaunches = false;

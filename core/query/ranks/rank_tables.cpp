@@ -75,8 +75,8 @@ public:
     RanksReading(const store::RunReader& reader, const RankQuery& query,
                  const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), textOf_(textsOf(reader)),
-          run_(chooseRun(reader, query.run)), filter_(reader, run_.run, query.parties),
-          parties_(filter_.parties()), records_(reader.collectives(run_.run)), kernels_(reader, run_.run)
+          run_(chooseRun(reader, query.run)), filter_(reader, run_.run, query.topology),
+          topology_(filter_.topology()), records_(reader.collectives(run_.run)), kernels_(reader, run_.run)
     {
         onGpu_ = reader.counts(run_.run).deviceEvents > 0;
         const store::EventWindow window = windowOf(reader, run_.run, query.span);
@@ -94,7 +94,7 @@ public:
         table_.span = query_.span;
         if (const auto span = reader_.span(run_.run))
             table_.origin = span->first;
-        table_.rankCount = countRanks(parties_.parties().processes);
+        table_.rankCount = countRanks(topology_.topology().processes);
         readSteps();
         if (onGpu_)
             readDevices();
@@ -118,7 +118,7 @@ public:
 private:
     ProcessIndex processOf(const Collective& record) const
     {
-        return parties_.hasSeveral() ? record.process : ProcessIndex{};
+        return topology_.hasSeveral() ? record.process : ProcessIndex{};
     }
 
     void readSteps()
@@ -126,7 +126,7 @@ private:
         StepPaths stepPaths(reader_);
         reader_.eachRange({.run = run_.run}, [&](const Range& range) {
             if (stepPaths.isStep(range))
-                processes_[parties_.of(range.thread)].steps.push_back(range);
+                processes_[topology_.of(range.thread)].steps.push_back(range);
             return !cancelled_();
         });
         for (auto& [process, each] : processes_) {
@@ -149,11 +149,11 @@ private:
     void readDevices()
     {
         reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
-            processes_[parties_.of(call.thread)].parts.addCall(call.kind, intervalOf(call));
+            processes_[topology_.of(call.thread)].parts.addCall(call.kind, intervalOf(call));
             return !cancelled_();
         });
         reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
-            OfProcess& process = processes_[parties_.of(event.device, event.stream)];
+            OfProcess& process = processes_[topology_.of(event.device, event.stream)];
             const DeviceWork work = workOf(event);
             process.parts.addDeviceEvent(event, work);
             if (const auto collective = ofCollectives_.find(event.correlation.value);
@@ -182,7 +182,7 @@ private:
                 kCollectiveOps, [name = textOf_(op.name)](auto prefix) { return name.starts_with(prefix); });
         };
         reader_.eachOp({.run = run_.run}, [&](const Op& op) {
-            OfProcess& process = processes_[parties_.of(op.thread)];
+            OfProcess& process = processes_[topology_.of(op.thread)];
             if (!isCollective(op))
                 addStretch(process.compute, intervalOf(op));
             return !cancelled_();
@@ -227,7 +227,7 @@ private:
             });
         std::map<ProcessIndex, Bytes> peaks;
         for (const auto& [device, most] : ofDevices) {
-            Bytes& peak = peaks[parties_.of(device)];
+            Bytes& peak = peaks[topology_.of(device)];
             peak = std::max(peak, Bytes{most});
         }
         return peaks;
@@ -247,9 +247,9 @@ private:
                 starts_.emplace(std::pair(process, each.steps[i].step), walls[i].start);
                 RankRow row{.step = each.steps[i].step,
                             .process = process,
-                            .title = parties_.titleOf(process),
-                            .rank = rankOf(parties_, process),
-                            .numbers = numbersOf(parties_, process)};
+                            .title = topology_.titleOf(process),
+                            .rank = rankOf(topology_, process),
+                            .numbers = numbersOf(topology_, process)};
                 if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
                     row.peakAllocated = peak->second;
                 else if (const auto found = ofEvents.find(process); found != ofEvents.end())
@@ -274,7 +274,7 @@ private:
                 launch != ofCollectives_.end())
                 launches[i] = launch->second;
         const std::vector<analysis::MatchedCollective> matched =
-            analysis::matchCollectives(records_, launches, parties_, textOf_);
+            analysis::matchCollectives(records_, launches, topology_, textOf_);
         std::vector<analysis::CollectiveTiming> timings = analysis::timeCollectives(matched, starts_);
         // What the clocks do not tell apart makes nobody late.
         for (analysis::CollectiveTiming& timing : timings)
@@ -294,7 +294,7 @@ private:
         const std::vector<analysis::StepLateness> lateness = analysis::latenessOfSteps(matched, timings);
         table_.straggler = analysis::stragglerOf(lateness);
         if (table_.straggler.process)
-            table_.stragglerName = parties_.titleOf(table_.straggler.process);
+            table_.stragglerName = topology_.titleOf(table_.straggler.process);
         // By step, both of them.
         auto row = table_.rows.begin();
         for (const analysis::StepLateness& step : lateness) {
@@ -322,7 +322,7 @@ private:
                 gathers[processOf(records_[i])].push_back(i);
         std::map<ProcessIndex, std::vector<Wait>> waits;
         for (Wait& wait : reader_.waits(run_.run))
-            waits[parties_.hasSeveral() ? wait.process : ProcessIndex{}].push_back(wait);
+            waits[topology_.hasSeveral() ? wait.process : ProcessIndex{}].push_back(wait);
         for (const auto& [process, indices] : gathers) {
             std::vector<analysis::Gather> list;
             for (const std::size_t i : indices)
@@ -351,7 +351,7 @@ private:
                           .transfer = timing.transfer,
                           .late = timing.late};
         if (timing.last) {
-            row.last = parties_.titleOf(matched.parts[*timing.last].process);
+            row.last = topology_.titleOf(matched.parts[*timing.last].process);
             row.lastRank = matched.parts[*timing.last].rank;
         }
         if (matched.bytes >= 0)
@@ -363,7 +363,7 @@ private:
             const std::vector<Interval> time = analysis::unionOf({part.time});
             const Collective& record = records_[part.record];
             CollectiveRank rank{.process = part.process,
-                                .title = parties_.titleOf(part.process),
+                                .title = topology_.titleOf(part.process),
                                 .rank = part.rank,
                                 .device = record.device,
                                 .stream = record.stream,
@@ -386,7 +386,7 @@ private:
 
     void noteClocks()
     {
-        const std::vector<ClockDomain>& clocks = parties_.parties().clocks;
+        const std::vector<ClockDomain>& clocks = topology_.topology().clocks;
         if (clocks.size() > 1)
             for (const ClockDomain& clock : clocks)
                 if (clock.uncertainty)
@@ -396,9 +396,9 @@ private:
 
     void selectRows()
     {
-        const PartyQuery& asked = query_.parties;
+        const ProcessQuery& asked = query_.topology;
         const auto isAsked = [&](ProcessIndex process) {
-            const TracedProcess* const found = parties_.find(process);
+            const TracedProcess* const found = topology_.find(process);
             return !found ||
                    ((!asked.rank || found->rank == asked.rank) && (!asked.pid || found->pid == *asked.pid));
         };
@@ -425,8 +425,8 @@ private:
     const std::function<bool()>& cancelled_;
     analysis::TextOf textOf_;
     store::RunRecord run_;
-    PartyFilter filter_;
-    const PartyIndex& parties_;
+    ProcessFilter filter_;
+    const TopologyIndex& topology_;
     std::vector<Collective> records_;
     std::unordered_map<std::uint32_t, Timestamp> ofCollectives_; // launches by correlation
     Interval span_{};                                            ///< of the rows

@@ -4,7 +4,7 @@
 #include "core/analysis/ranks/rank_step.h"
 #include "core/analysis/ranks/straggler.h"
 #include "core/model/collective_bandwidth.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/work/link_rate.h"
@@ -21,7 +21,7 @@ namespace tilescope::query {
 /// Selects the rows of the tables of ranks and collectives.
 struct RankQuery {
     std::optional<RunId> run = {};         ///< none: the last run of the file
-    PartyQuery parties = {};               ///< only rows and figures of this process; no device
+    ProcessQuery topology = {};            ///< only rows and figures of this process; no device
     std::optional<std::int32_t> step = {}; ///< only rows of this step
     std::optional<TimeSpan> span = {};     ///< only the parts of steps, and the collectives, that overlap it
 };

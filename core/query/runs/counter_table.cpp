@@ -1,8 +1,8 @@
 #include "core/query/runs/counter_table.h"
 
 #include "core/base/quantity.h"
-#include "core/model/party_index.h"
-#include "core/query/runs/party_filter.h"
+#include "core/model/topology_index.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_tables.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace tilescope::query {
 
 namespace {
 
-std::string placeOf(const PartyIndex& parties, const CounterTrack& track)
+std::string placeOf(const TopologyIndex& topology, const CounterTrack& track)
 {
     if (track.device)
-        return deviceTitle(parties, track.device);
-    const std::string process = parties.titleOf(track.process);
+        return deviceTitle(topology, track.device);
+    const std::string process = topology.titleOf(track.process);
     return process.empty() ? "host" : process;
 }
 
@@ -47,7 +47,7 @@ CountersTable counters(const store::RunReader& reader, std::optional<RunId> run,
     CountersTable table{.run = chooseRun(reader, run), .span = span};
     reader.atOnce([&] {
         const RunId number = table.run.run;
-        const PartyIndex parties(reader.parties(number), reader.threads(number));
+        const TopologyIndex topology(reader.topology(number), reader.threads(number));
         const store::EventWindow window = windowOf(reader, number, span);
         for (CounterTrack& track : reader.counterTracks(number)) {
             table.anyRecorded = true;
@@ -55,8 +55,8 @@ CountersTable counters(const store::RunReader& reader, std::optional<RunId> run,
                 track = analysis::clipped(track, window.from, window.to);
             if (const auto figures = analysis::figuresOf(track))
                 table.rows.push_back(
-                    {.place = placeOf(parties, track),
-                     .rank = parties.rankOf(track.process ? track.process : parties.of(track.device)),
+                    {.place = placeOf(topology, track),
+                     .rank = topology.rankOf(track.process ? track.process : topology.of(track.device)),
                      .device = track.device,
                      .name = track.name,
                      .unit = track.unit,

@@ -22,7 +22,7 @@ bool mayHaveHostMemory(const store::RunReader& reader, RunId run)
 
 ProcessIndex hostMemoryProcess(const store::RunReader& reader, RunId run)
 {
-    if (reader.parties(run).processes.size() < 2 || !mayHaveHostMemory(reader, run))
+    if (reader.topology(run).processes.size() < 2 || !mayHaveHostMemory(reader, run))
         return {};
     std::optional<AllocEvent> known; // the first whose op says where it comes from
     bool areSeveral = false;
@@ -48,12 +48,12 @@ ProcessIndex hostMemoryProcess(const store::RunReader& reader, RunId run)
     return {};
 }
 
-RunParties partiesWithHost(const store::RunReader& reader, RunId run)
+RunTopology topologyWithHost(const store::RunReader& reader, RunId run)
 {
-    RunParties parties = reader.parties(run);
+    RunTopology topology = reader.topology(run);
     if (const ProcessIndex process = hostMemoryProcess(reader, run))
-        parties.streams.push_back({.process = process});
-    return parties;
+        topology.streams.push_back({.process = process});
+    return topology;
 }
 
 } // namespace tilescope::query

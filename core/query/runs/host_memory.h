@@ -14,8 +14,8 @@ namespace tilescope::query {
 /// it is unknown. Reads allocations until it finds those of a second process.
 ProcessIndex hostMemoryProcess(const store::RunReader& reader, RunId run);
 
-/// The parties of a run. If hostMemoryProcess() is known, adds a stream of that process without a device, so
-/// that PartyIndex finds the process of host memory like that of GPU memory.
-RunParties partiesWithHost(const store::RunReader& reader, RunId run);
+/// The topology of a run. If hostMemoryProcess() is known, adds a stream of that process without a device, so
+/// that TopologyIndex finds the process of host memory like that of GPU memory.
+RunTopology topologyWithHost(const store::RunReader& reader, RunId run);
 
 } // namespace tilescope::query

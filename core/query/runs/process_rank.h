@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,10 +8,10 @@
 namespace tilescope::query {
 
 /// The rank of a process; of none, that of a run's only process.
-inline std::optional<std::int32_t> rankOf(const PartyIndex& parties, ProcessIndex process)
+inline std::optional<std::int32_t> rankOf(const TopologyIndex& topology, ProcessIndex process)
 {
-    const std::vector<TracedProcess>& all = parties.parties().processes;
-    return process || all.empty() ? parties.rankOf(process) : all.front().rank;
+    const std::vector<TracedProcess>& all = topology.topology().processes;
+    return process || all.empty() ? topology.rankOf(process) : all.front().rank;
 }
 
 /// How programs distinguish processes, also those without a rank.
@@ -21,10 +21,10 @@ struct ProcessNumbers {
 };
 
 /// Of a process; of none, those of a run's only process.
-inline ProcessNumbers numbersOf(const PartyIndex& parties, ProcessIndex process)
+inline ProcessNumbers numbersOf(const TopologyIndex& topology, ProcessIndex process)
 {
-    const std::vector<TracedProcess>& all = parties.parties().processes;
-    const TracedProcess* const found = process           ? parties.find(process)
+    const std::vector<TracedProcess>& all = topology.topology().processes;
+    const TracedProcess* const found = process           ? topology.find(process)
                                        : all.size() == 1 ? &all.front()
                                                          : nullptr;
     if (!found)

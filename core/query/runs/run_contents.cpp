@@ -10,7 +10,7 @@ RunContents contentsOf(const store::RunReader& reader, RunId run)
         std::string_view lacked; ///< empty: not every recording has such events
     };
     const store::EventCounts counts = reader.counts(run);
-    const auto processes = std::ssize(reader.parties(run).processes);
+    const auto processes = std::ssize(reader.topology(run).processes);
     const Kind kinds[] = {{"processes", processes, {}},
                           {"gpu_activities", counts.deviceEvents, "GPU activities"},
                           {"cuda_calls", counts.apiCalls, "CUDA calls"},

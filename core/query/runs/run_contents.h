@@ -19,7 +19,7 @@ struct RunContents {
     std::string missing; ///< `memory events, Python calls`: kinds that pages show and it lacks; may be empty
 };
 
-/// From the file's books; reads the records of collectives, waits and counters, but no events.
+/// From the file's counts; reads the records of collectives, waits and counters, but no events.
 RunContents contentsOf(const store::RunReader& reader, RunId run);
 
 /// The contents as facts: contents.gpu_activities and so on, then missing.

@@ -25,7 +25,7 @@ predict::TargetDevice deviceOfRun(const store::RunReader& reader, const store::R
         return device;
     }
     device.name = textOf("gpu.name");
-    for (const TracedDevice& traced : reader.parties(run.run).devices)
+    for (const TracedDevice& traced : reader.topology(run.run).devices)
         if (device.name.empty())
             device.name = traced.name;
     device.uuid = textOf("gpu.uuid");

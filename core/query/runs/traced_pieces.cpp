@@ -158,7 +158,7 @@ std::vector<bool> batchedProducts(const store::RunReader& reader, RunId run)
     return batched;
 }
 
-void addDeviceEvents(const store::RunReader& reader, RunId run, const PartyFilter& filter,
+void addDeviceEvents(const store::RunReader& reader, RunId run, const ProcessFilter& filter,
                      TracedPieces& traced)
 {
     const std::vector<bool> batched = batchedProducts(reader, run);
@@ -183,7 +183,7 @@ void addDeviceEvents(const store::RunReader& reader, RunId run, const PartyFilte
     traced.pieces = sums.take();
 }
 
-void addOps(const store::RunReader& reader, RunId run, const PartyFilter& filter, TracedPieces& traced)
+void addOps(const store::RunReader& reader, RunId run, const ProcessFilter& filter, TracedPieces& traced)
 {
     std::vector<Op> ops = reader.ops({.run = run});
     std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
@@ -202,12 +202,12 @@ void addOps(const store::RunReader& reader, RunId run, const PartyFilter& filter
 
 } // namespace
 
-TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties)
+TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
 {
     TracedPieces traced;
-    if (parties.empty() && (addCallTotals(reader, run, traced) || addTotals(reader, run, traced)))
+    if (topology.empty() && (addCallTotals(reader, run, traced) || addTotals(reader, run, traced)))
         return traced;
-    const PartyFilter filter(reader, run, parties);
+    const ProcessFilter filter(reader, run, topology);
     if (reader.counts(run).deviceEvents > 0)
         addDeviceEvents(reader, run, filter, traced);
     if (!traced.onGpu)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/kernels/kernel_families.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_tables.h"
 
 #include <string>
@@ -30,8 +30,8 @@ struct TracedPieces {
 };
 
 /// Reads no events if the file has totals of the run's steps that suffice.
-/// \param parties  only these processes and devices; empty: all
+/// \param topology  only these processes and devices; empty: all
 /// \throws Error  from the reader, or the run has no such process or device
-TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const PartyQuery& parties = {});
+TracedPieces tracedPieces(const store::RunReader& reader, RunId run, const ProcessQuery& topology = {});
 
 } // namespace tilescope::query

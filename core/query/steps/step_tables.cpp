@@ -16,13 +16,13 @@ namespace tilescope::query {
 namespace {
 
 /// From the totals that the file stores for the steps.
-StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const PartyIndex& parties)
+StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const TopologyIndex& topology)
 {
     return {.run = run,
             .step = step.step,
-            .process = parties.titleOf(step.process),
-            .rank = rankOf(parties, step.process),
-            .numbers = numbersOf(parties, step.process),
+            .process = topology.titleOf(step.process),
+            .rank = rankOf(topology, step.process),
+            .numbers = numbersOf(topology, step.process),
             .inRun = step.process,
             .onGpu = onGpu,
             .partition = {.wall = {step.start, step.end},
@@ -33,7 +33,7 @@ StepRow storedRow(const store::StepTotal& step, RunId run, bool onGpu, const Par
                           .unexplained = step.unexplained}};
 }
 
-void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query,
+void addSteps(const store::RunReader& reader, RunId run, const ProcessQuery& query,
               const std::optional<TimeSpan>& span, std::vector<StepRow>& rows)
 {
     const std::vector<store::StepTotal> totals = reader.stepTotals(run);
@@ -41,15 +41,15 @@ void addSteps(const store::RunReader& reader, RunId run, const PartyQuery& query
         std::ranges::move(stepsFromEvents(reader, run, query, span), std::back_inserter(rows));
         return;
     }
-    const PartyFilter filter(reader, run, query);
+    const ProcessFilter filter(reader, run, query);
     const bool onGpu = reader.counts(run).deviceEvents > 0;
     const auto isAsked = [&](const TracedProcess* process) {
         return !process ||
                ((!query.rank || process->rank == query.rank) && (!query.pid || process->pid == *query.pid));
     };
     for (const store::StepTotal& step : totals)
-        if (isAsked(filter.parties().find(step.process)))
-            rows.push_back(storedRow(step, run, onGpu, filter.parties()));
+        if (isAsked(filter.topology().find(step.process)))
+            rows.push_back(storedRow(step, run, onGpu, filter.topology()));
 }
 
 /// The wall times of the steps around a window, from the totals in the file, and the window of their events.
@@ -110,18 +110,19 @@ analysis::StepVerdict StepRow::verdict() const
     return isUnjudged ? analysis::StepVerdict::Unjudged : verdictOf(partition);
 }
 
-std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const PartyQuery& query,
+std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const ProcessQuery& query,
                                      const std::optional<TimeSpan>& span)
 {
-    const PartyFilter filter(reader, run, query);
-    const PartyIndex& parties = filter.parties();
+    const ProcessFilter filter(reader, run, query);
+    const TopologyIndex& topology = filter.topology();
     const store::EventWindow window = windowOf(reader, run, span);
     const KnownWalls known(reader, run, span ? std::optional(window) : std::nullopt);
     std::vector<StepRow> rows;
     StepPaths stepPaths(reader);
     std::vector<Range> stepRanges;
     reader.eachRange(known.events(), [&](const Range& range) {
-        if (stepPaths.isStep(range) && filter.has(range.thread) && known.has(parties.of(range.thread), range))
+        if (stepPaths.isStep(range) && filter.has(range.thread) &&
+            known.has(topology.of(range.thread), range))
             stepRanges.push_back(range);
         return true;
     });
@@ -129,7 +130,7 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
     std::map<ProcessIndex, analysis::ProcessSteps> processes;
     std::map<ProcessIndex, std::vector<analysis::Interval>> walls;
     for (const Range& range : stepRanges) {
-        const ProcessIndex process = parties.of(range.thread);
+        const ProcessIndex process = topology.of(range.thread);
         processes[process].addStep(range.step, {range.start, range.end});
         if (known.any())
             walls[process].push_back(known.of(process, range));
@@ -139,11 +140,11 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
     const bool onGpu = !stepRanges.empty() && reader.counts(run).deviceEvents > 0;
     if (onGpu) {
         reader.eachApiCall(known.events(), [&](const ApiCall& call) {
-            processes[parties.of(call.thread)].addCall(call.kind, {call.start, call.end});
+            processes[topology.of(call.thread)].addCall(call.kind, {call.start, call.end});
             return true;
         });
         reader.eachDeviceEvent(known.events(), [&](const DeviceEvent& event) {
-            processes[parties.of(event.device, event.stream)].addDeviceEvent(event);
+            processes[topology.of(event.device, event.stream)].addDeviceEvent(event);
             return true;
         });
     }
@@ -152,12 +153,12 @@ std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, 
         partitions[process] = steps.partitions({window.from, window.to});
     std::map<ProcessIndex, std::size_t> next;
     for (const Range& range : stepRanges) {
-        const ProcessIndex process = parties.of(range.thread);
+        const ProcessIndex process = topology.of(range.thread);
         StepRow row{.run = run,
                     .step = range.step,
-                    .process = parties.titleOf(process),
-                    .rank = rankOf(parties, process),
-                    .numbers = numbersOf(parties, process),
+                    .process = topology.titleOf(process),
+                    .rank = rankOf(topology, process),
+                    .numbers = numbersOf(topology, process),
                     .inRun = process,
                     .onGpu = onGpu,
                     .partition = partitions[process][next[process]++]};
@@ -191,10 +192,10 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
         table.last = reader.run(asked.back());
         for (const RunId run : query.run ? asked : reader.runsWithRanges()) {
             const std::size_t first = table.rows.size();
-            addSteps(reader, run, query.parties, span, table.rows);
+            addSteps(reader, run, query.topology, span, table.rows);
             const std::vector<std::int32_t> unjudged =
                 unjudgedSteps(factOf(reader.environment(run), kUnjudgedSteps));
-            StepChoice choice = stepChoice(reader, run, query.parties);
+            StepChoice choice = stepChoice(reader, run, query.topology);
             for (std::size_t i = first; i < table.rows.size(); ++i) {
                 StepRow& row = table.rows[i];
                 row.isUnjudged = std::ranges::binary_search(unjudged, row.step);

@@ -48,7 +48,7 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query,
 
 /// The steps of one run, computed from its events like those of files without totals.
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run,
-                                     const PartyQuery& parties = {},
+                                     const ProcessQuery& topology = {},
                                      const std::optional<TimeSpan>& span = {});
 
 /// The steps of one run, without a choice of typical ones (`leftOut`).

@@ -50,15 +50,15 @@ std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
     return count;
 }
 
-TracedStep stepOf(const PartyIndex& parties, ProcessIndex process, TracedStep step)
+TracedStep stepOf(const TopologyIndex& topology, ProcessIndex process, TracedStep step)
 {
-    if (!parties.hasSeveral())
+    if (!topology.hasSeveral())
         return step;
-    const auto isOfOther = [&](const auto& event) { return parties.of(event.thread) != process; };
+    const auto isOfOther = [&](const auto& event) { return topology.of(event.thread) != process; };
     std::erase_if(step.ranges, isOfOther);
     std::erase_if(step.ops, isOfOther);
     std::erase_if(step.device, [&](const DeviceEvent& event) {
-        return parties.of(event.device, event.stream) != process;
+        return topology.of(event.device, event.stream) != process;
     });
     return step;
 }

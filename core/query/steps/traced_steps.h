@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -24,7 +24,7 @@ std::size_t eachTracedStep(const store::RunReader& reader, RunId run,
                            const std::function<void(const TracedStep&)>& take);
 
 /// The events of one process among those of a step; all of them in a run of one process.
-TracedStep stepOf(const PartyIndex& parties, ProcessIndex process, TracedStep step);
+TracedStep stepOf(const TopologyIndex& topology, ProcessIndex process, TracedStep step);
 
 /// The parts of a run's events that lie in a span, in steps or not, as those of one step.
 TracedStep eventsWithin(const store::RunReader& reader, RunId run, const TimeSpan& span);

@@ -6,7 +6,7 @@
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/model/environment_facts.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/steps/step_tables.h"
 #include "core/store/host_sample_reader.h"
@@ -80,7 +80,7 @@ public:
         };
         const store::EventWindow window{.run = run_, .from = time.start, .to = time.end};
         const auto addNamed = [&](const auto& event) {
-            if (filter_.parties().of(event.thread) == process)
+            if (filter_.topology().of(event.thread) == process)
                 add(causeOf(event.name), event.start, event.end);
             return true;
         };
@@ -89,7 +89,7 @@ public:
         reader_.eachFrame(window, addNamed);
         const Timestamp first = firstWorkOf(process);
         reader_.eachApiCall(window, [&](const ApiCall& call) {
-            if (filter_.parties().of(call.thread) == process)
+            if (filter_.topology().of(call.thread) == process)
                 add(call.start < first ? analysis::startCauseOf(reader_.text(call.name), true)
                                        : causeOf(call.name),
                     call.start, call.end);
@@ -116,7 +116,7 @@ private:
         const auto [known, isNew] = firstWork_.try_emplace(process.value, Timestamp::max());
         if (isNew)
             reader_.eachDeviceEvent({.run = run_}, [&, first = known](const DeviceEvent& event) {
-                if (filter_.parties().of(event.device, event.stream) != process)
+                if (filter_.topology().of(event.device, event.stream) != process)
                     return true;
                 first->second = event.launched == Timestamp{} ? event.start : event.launched;
                 return false;
@@ -148,7 +148,7 @@ private:
 
     const store::RunReader& reader_;
     const RunId run_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     std::unordered_map<StringId, StartCause> causes_;
     std::map<std::int32_t, Timestamp> firstWork_;
     std::optional<std::vector<HostSamples>> samples_;
@@ -297,9 +297,9 @@ std::string_view StepChoice::whyNot(std::optional<std::int32_t> process, std::in
     return found == leftOut.end() ? std::string_view() : found->second;
 }
 
-StepChoice stepChoice(const store::RunReader& reader, RunId run, const PartyQuery& parties)
+StepChoice stepChoice(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
 {
-    if (parties.allSteps || !chooseRun(reader, run).coversRecording())
+    if (topology.allSteps || !chooseRun(reader, run).coversRecording())
         return {.areInferred = areInferred(reader, run)};
     StepChoice choice;
     reader.atOnce([&] {

@@ -2,7 +2,7 @@
 
 #include "core/analysis/steps/start_cause.h"
 #include "core/analysis/time/busy_time.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <array>
@@ -46,9 +46,9 @@ struct StepChoice {
     std::string_view whyNot(std::optional<std::int32_t> process, std::int32_t step) const;
 };
 
-/// The choice for a run; with PartyQuery::allSteps all of its steps. Reads no events if the file stores the totals of
+/// The choice for a run; with ProcessQuery::allSteps all of its steps. Reads no events if the file stores the totals of
 /// the steps and all are typical; otherwise those of the steps that are left out.
-StepChoice stepChoice(const store::RunReader& reader, RunId run, const PartyQuery& parties = {});
+StepChoice stepChoice(const store::RunReader& reader, RunId run, const ProcessQuery& topology = {});
 
 /// What a recording does before its first step.
 struct StartPhase {

@@ -1,7 +1,7 @@
 #include "core/query/timeline/item_links.h"
 
 #include "core/analysis/ranks/matched_collectives.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/selection.h"
 #include "core/query/timeline/open_ops.h"
 #include "core/store/run_reader.h"
@@ -104,8 +104,8 @@ void Linker::addCollective(ItemLinks& links, const TimelineItem& item) const
     const Track& row = lane.rows[item.row];
     if (lane.kind == Lane::Kind::Stream && row.hue(item.index) != Hue::Collective)
         return;
-    const PartyFilter filter(reader_, run_, {});
-    if (!filter.parties().hasSeveral())
+    const ProcessFilter filter(reader_, run_, {});
+    if (!filter.topology().hasSeveral())
         return;
     std::vector<Collective> records = reader_.collectives(run_);
     const auto own = std::ranges::find_if(records, [&](const Collective& record) {
@@ -119,7 +119,7 @@ void Linker::addCollective(ItemLinks& links, const TimelineItem& item) const
                record.sequence != self.sequence;
     });
     for (const analysis::MatchedCollective& matched :
-         analysis::matchCollectives(records, {}, filter.parties(), textsOf(reader_))) {
+         analysis::matchCollectives(records, {}, filter.topology(), textsOf(reader_))) {
         if (matched.parts.size() < 2 ||
             std::ranges::none_of(matched.parts, [&](const analysis::CollectivePart& part) {
                 return records[part.record] == self;

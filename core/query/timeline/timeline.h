@@ -4,7 +4,7 @@
 #include "core/base/tasks.h"
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/query/timeline/sampled_frames.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
@@ -122,7 +122,7 @@ public:
     /// Begins with the lanes of an earlier build of the same run, to which only frames may be added.
     void startFrom(const Timeline& timeline);
     /// States who took part in a run of several processes: their lanes lie together, by rank.
-    void setParties(PartyIndex parties);
+    void setTopology(TopologyIndex topology);
     void addRanges(std::span<const Range> ranges);
     /// Calls in the stacks of an interpreter.
     void addFrames(std::span<const Frame> frames);

@@ -95,7 +95,7 @@ struct TimelineBuilder::State {
     TimelineNames names;
     Timeline timeline; // but for its names
     std::map<ThreadId, Thread> threads;
-    PartyIndex parties;
+    TopologyIndex topology;
     std::map<ThreadId, RowsBuilder> ranges;
     std::map<ThreadId, RowsBuilder> frames;
     bool isSampled = false; ///< `frames` are of samples
@@ -156,20 +156,20 @@ void TimelineBuilder::startFrom(const Timeline& timeline)
     state_->names.startFrom(std::move(state_->timeline.names));
 }
 
-void TimelineBuilder::setParties(PartyIndex parties)
+void TimelineBuilder::setTopology(TopologyIndex topology)
 {
-    state_->parties = std::move(parties);
+    state_->topology = std::move(topology);
 }
 
 std::string TimelineBuilder::State::processTitle(ProcessIndex process) const
 {
-    const std::string title = parties.titleOf(process);
+    const std::string title = topology.titleOf(process);
     return title.empty() ? title : title + " ";
 }
 
 std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId stream) const
 {
-    for (const TracedStream& each : parties.parties().streams)
+    for (const TracedStream& each : topology.topology().streams)
         if (each.device == device && each.id == stream)
             return "stream " + std::to_string(each.native);
     return "stream " + std::to_string(stream.value);
@@ -178,10 +178,10 @@ std::string TimelineBuilder::State::streamTitle(DeviceIndex device, StreamId str
 // Processes by rank, then processes without a rank; lanes that several processes share come last.
 void TimelineBuilder::State::groupByProcess()
 {
-    if (!parties.hasSeveral())
+    if (!topology.hasSeveral())
         return;
     const auto orderOf = [this](const Lane& lane) {
-        const TracedProcess* const process = parties.find(lane.process);
+        const TracedProcess* const process = topology.find(lane.process);
         return process ? std::pair(process->rank.value_or(INT32_MAX - 1), process->id.value)
                        : std::pair(INT32_MAX, 0);
     };
@@ -245,7 +245,7 @@ void TimelineBuilder::State::add(const store::LaneBox& event)
         HostLane& host = hosts[lane.thread];
         host.hasCalls = host.hasCalls || store::BoxCode::detail(box.code) != 0;
         if (detail != store::CallDetail::Call)
-            (detail == store::CallDetail::Waits ? waiting : tracing)[parties.of(lane.thread)].emplace_back(
+            (detail == store::CallDetail::Waits ? waiting : tracing)[topology.of(lane.thread)].emplace_back(
                 box.start, end);
         host.rows.add(box.start, end, name.name, name.hue);
     } else if (lane.kind == store::LaneKind::Stream) {
@@ -425,13 +425,13 @@ std::string TimelineBuilder::State::threadTitle(ThreadId thread) const
     const auto known = threads.find(thread);
     if (known == threads.end())
         return "thread " + std::to_string(thread.value);
-    const Thread& party = known->second;
-    const std::string process = processTitle(parties.of(thread));
-    if (party.name == kComputedSteps)
-        return process + party.name;
-    const std::string number = std::to_string(party.native >= 0 ? party.native : thread.value);
-    const bool isNamed = !party.name.empty() && !process.starts_with(party.name + " ");
-    return process + (isNamed ? party.name : "thread") + " " + number;
+    const Thread& chosen = known->second;
+    const std::string process = processTitle(topology.of(thread));
+    if (chosen.name == kComputedSteps)
+        return process + chosen.name;
+    const std::string number = std::to_string(chosen.native >= 0 ? chosen.native : thread.value);
+    const bool isNamed = !chosen.name.empty() && !process.starts_with(chosen.name + " ");
+    return process + (isNamed ? chosen.name : "thread") + " " + number;
 }
 
 void TimelineBuilder::State::buildRangeLanes()
@@ -440,7 +440,7 @@ void TimelineBuilder::State::buildRangeLanes()
         Lane lane;
         lane.kind = Lane::Kind::Ranges;
         lane.thread = thread;
-        lane.process = parties.of(thread);
+        lane.process = topology.of(thread);
         lane.title = processTitle(lane.process) + (lane.process ? "ranges" : "Ranges");
         if (ranges.size() > 1)
             lane.detail = threadTitle(thread);
@@ -454,22 +454,22 @@ void TimelineBuilder::State::buildRangeLanes()
 void TimelineBuilder::State::listProcesses()
 {
     timeline.processes.clear();
-    if (!parties.hasSeveral())
+    if (!topology.hasSeveral())
         return;
     std::vector<const TracedProcess*> byRank;
-    for (const TracedProcess& process : parties.parties().processes)
+    for (const TracedProcess& process : topology.topology().processes)
         byRank.push_back(&process);
     std::ranges::stable_sort(byRank, {}, [](const TracedProcess* process) {
         return process->rank.value_or(std::numeric_limits<std::int32_t>::max());
     });
     for (const TracedProcess* process : byRank)
-        timeline.processes.emplace_back(process->id, parties.titleOf(process->id));
+        timeline.processes.emplace_back(process->id, topology.titleOf(process->id));
 }
 
 // A prepared track of steps does not say whose they are: the ranges do.
 void TimelineBuilder::State::assignSteps()
 {
-    if (!parties.hasSeveral())
+    if (!topology.hasSeveral())
         return;
     for (TimelineStep& step : timeline.steps)
         for (const Lane& lane : timeline.lanes) {
@@ -495,7 +495,7 @@ void TimelineBuilder::State::placeSteps()
                                              timeline.origin + Nanoseconds(step.hostEnd)}});
         std::map<ProcessIndex, std::vector<analysis::StepWork::Total>> totals;
         for (const analysis::StepWork::Total& total : work.totals())
-            totals[parties.of(total.device, total.stream)].push_back(total);
+            totals[topology.of(total.device, total.stream)].push_back(total);
         for (const auto& [process, steps] : onHost) {
             const std::vector<analysis::Interval> walls = analysis::stepWalls(steps, totals[process]);
             for (std::size_t i = 0; i < steps.size(); ++i)
@@ -517,7 +517,7 @@ void TimelineBuilder::State::buildFrameLanes()
         Lane lane;
         lane.kind = Lane::Kind::Frames;
         lane.thread = thread;
-        lane.process = parties.of(thread);
+        lane.process = topology.of(thread);
         lane.title = processTitle(lane.process) + "Python";
         lane.detail = frames.size() > 1 ? threadTitle(thread) : isSampled ? "samples" : "call stacks";
         lane.rows = std::move(rows).build();
@@ -543,7 +543,7 @@ void TimelineBuilder::State::buildHostLanes()
         Lane lane;
         lane.kind = Lane::Kind::Thread;
         lane.thread = thread;
-        lane.process = parties.of(thread);
+        lane.process = topology.of(thread);
         lane.title = threadTitle(thread);
         lane.detail = host.hasCalls ? "ops, API calls" : "ops";
         lane.rows = std::move(host.rows).build();
@@ -554,7 +554,7 @@ void TimelineBuilder::State::buildHostLanes()
 void TimelineBuilder::State::buildDeviceLanes()
 {
     for (auto& [device, lanes] : devices) {
-        const ProcessIndex process = parties.of(device);
+        const ProcessIndex process = topology.of(device);
         const std::string gpu = "GPU " + std::to_string(device.value) + " ";
         const std::string prefix = process ? processTitle(process) : devices.size() > 1 ? gpu : "";
         for (auto& [stream, own] : lanes.streams) {
@@ -562,7 +562,7 @@ void TimelineBuilder::State::buildDeviceLanes()
             lane.kind = Lane::Kind::Stream;
             lane.device = device;
             lane.stream = stream;
-            lane.process = parties.of(device, stream);
+            lane.process = topology.of(device, stream);
             lane.title = (lane.process ? processTitle(lane.process) : prefix) + streamTitle(device, stream);
             lane.detail = (lane.process ? gpu + "· " : "") + std::to_string(own.events) +
                           (own.events == 1 ? " event" : " events");
@@ -589,9 +589,9 @@ void TimelineBuilder::State::buildMemoryLanes()
         Lane lane;
         lane.kind = Lane::Kind::Memory;
         lane.device = device;
-        lane.process = parties.of(device);
+        lane.process = topology.of(device);
         lane.title = processTitle(lane.process) + (lane.process ? "memory" : "Memory");
-        const bool isShared = parties.hasSeveral() && !lane.process;
+        const bool isShared = topology.hasSeveral() && !lane.process;
         if (curves.size() > 1 || isShared)
             lane.detail = (device ? "GPU " + std::to_string(device.value) : "host") +
                           std::string(isShared ? ", whole run" : "");
@@ -618,7 +618,7 @@ void TimelineBuilder::State::buildCounterLanes()
         Lane lane;
         lane.kind = Lane::Kind::Counter;
         lane.device = track.device;
-        lane.process = track.process ? track.process : parties.of(track.device);
+        lane.process = track.process ? track.process : topology.of(track.device);
         lane.title = processTitle(lane.process) + track.name;
         lane.detail = track.device ? "GPU " + std::to_string(track.device.value) : "host";
         if (isMetric(track.name))
@@ -645,7 +645,7 @@ void TimelineBuilder::State::finishLanes(Tasks& tasks)
     tasks.finish();
     for (const Pieces& each : pieces) {
         TrackBuilder& row = rowOf(each.track);
-        const ProcessIndex process = parties.of(each.track.thread);
+        const ProcessIndex process = topology.of(each.track.thread);
         for (const auto& filling : each.fillings) {
             row.complete(filling->part());
             for (auto [from, to] :

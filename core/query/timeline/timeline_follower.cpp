@@ -77,7 +77,7 @@ void TimelineFollower::nameThreads()
 {
     const auto threads = reader_->threads(run_);
     if (namedThreads_ < threads.size())
-        builder_->setParties({reader_->parties(run_), threads});
+        builder_->setTopology({reader_->topology(run_), threads});
     for (; namedThreads_ < threads.size(); ++namedThreads_) {
         builder_->nameThread(threads[namedThreads_], reader_->text(threads[namedThreads_].name));
         changed_ = true;

@@ -103,7 +103,7 @@ TimelineBuilder builderOf(const RunReader& reader, RunId run, Timestamp origin)
         },
         origin);
     const std::vector<ThreadName> threads = reader.threads(run);
-    builder.setParties({partiesWithHost(reader, run), threads});
+    builder.setTopology({topologyWithHost(reader, run), threads});
     for (const ThreadName& thread : threads)
         builder.nameThread(thread, reader.text(thread.name));
     return builder;

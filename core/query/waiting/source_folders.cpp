@@ -78,7 +78,7 @@ SourceFolders sourceFolders(const store::RunReader& reader, RunId run)
             packages = entry.value;
     }
     addFolders(packages, folders.folders);
-    for (const TracedProcess& process : reader.parties(run).processes)
+    for (const TracedProcess& process : reader.topology(run).processes)
         if (folders.host.empty())
             folders.host = process.host;
     folders.startedUnixNs = chooseRun(reader, run).startedUnixNs;

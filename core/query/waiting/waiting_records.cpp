@@ -1,7 +1,7 @@
 #include "core/query/waiting/waiting_records.h"
 
 #include "core/analysis/time/busy_time.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
@@ -27,7 +27,7 @@ struct ProcessRecords {
 class WaitingReading {
 public:
     WaitingReading(const store::RunReader& reader, const WaitingScope& scope)
-        : reader_(reader), scope_(scope), filter_(reader, chooseRun(reader, scope.run).run, scope.parties)
+        : reader_(reader), scope_(scope), filter_(reader, chooseRun(reader, scope.run).run, scope.topology)
     {
         records_.run = chooseRun(reader, scope.run);
         records_.span = scope.span;
@@ -53,14 +53,14 @@ public:
         for (const ThreadName& thread : reader_.threads(run))
             if (thread.name)
                 records_.threads[thread.thread] = reader_.text(thread.name);
-        const std::vector<PartyChoice> titles = processChoices(filter_.parties().parties());
+        const std::vector<ProcessChoice> titles = processChoices(filter_.topology().topology());
         for (auto& [process, records] : processes_) {
             if (scope_.step && records.windows.empty())
                 continue;
             ProcessIdle idle{.process = process,
-                             .rank = rankOf(filter_.parties(), process),
+                             .rank = rankOf(filter_.topology(), process),
                              .callers = std::move(records.callers)};
-            for (const PartyChoice& title : titles)
+            for (const ProcessChoice& title : titles)
                 if (title.process == process)
                     idle.title = title.title;
             for (const auto& [device, work] : records.work)
@@ -83,13 +83,13 @@ private:
         }
         std::map<std::int32_t, int> numbers;
         if (!scope_.step)
-            records_.choice = stepChoice(reader_, records_.run.run, scope_.parties);
+            records_.choice = stepChoice(reader_, records_.run.run, scope_.topology);
         for (const analysis::RecordedStep& step :
-             pathSteps(reader_, records_.run.run, filter_.parties(), [] { return false; })) {
+             pathSteps(reader_, records_.run.run, filter_.topology(), [] { return false; })) {
             const auto process = processes_.find(step.process);
             if (process == processes_.end() || step.step == kNoStep ||
                 (scope_.step && step.step != *scope_.step) ||
-                !records_.choice.isTypical(numbersOf(filter_.parties(), step.process).process, step.step))
+                !records_.choice.isTypical(numbersOf(filter_.topology(), step.process).process, step.step))
                 continue;
             process->second.windows.push_back(step.wall);
             ++numbers[step.step];
@@ -103,7 +103,7 @@ private:
     void readWork()
     {
         reader_.eachDeviceEvent({.run = records_.run.run}, [this](const DeviceEvent& event) {
-            const auto process = processes_.find(filter_.parties().of(event.device, event.stream));
+            const auto process = processes_.find(filter_.topology().of(event.device, event.stream));
             if (process != processes_.end())
                 process->second.work[event.device].push_back(
                     {.start = event.start,
@@ -129,7 +129,7 @@ private:
         reader_.eachApiCall({.run = records_.run.run}, [&](const ApiCall& call) {
             if (call.kind == ApiKind::Overhead || call.kind == ApiKind::Wait || call.kind == ApiKind::Launch)
                 return true;
-            const auto process = processes_.find(filter_.parties().of(call.thread));
+            const auto process = processes_.find(filter_.topology().of(call.thread));
             if (process == processes_.end())
                 return true;
             CudaCaller caller{.call = std::string(reader_.text(call.name)),
@@ -151,7 +151,7 @@ private:
 
     const store::RunReader& reader_;
     const WaitingScope& scope_;
-    PartyFilter filter_;
+    ProcessFilter filter_;
     WaitingRecords records_;
     std::map<ProcessIndex, ProcessRecords> processes_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/waiting/idle_places.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -18,7 +18,7 @@ namespace tilescope::query {
 /// The idle time that tables of waiting are about.
 struct WaitingScope {
     std::optional<RunId> run = {};         ///< none: the last run of the file
-    PartyQuery parties = {};               ///< only this process; no device
+    ProcessQuery topology = {};            ///< only this process; no device
     std::optional<std::int32_t> step = {}; ///< only this step
     std::optional<TimeSpan> span = {};     ///< only this time, in steps or not
 };

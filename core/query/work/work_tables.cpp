@@ -326,7 +326,7 @@ std::vector<TimedWork> workItems(const store::RunReader& reader, const EventQuer
     const analysis::WorkContext context = workContextOf(spec);
     const analysis::WorkScope scope =
         table.run.coversRecording() ? analysis::WorkScope::Recording : analysis::WorkScope::TracedSteps;
-    if (query.parties.empty() && !query.step)
+    if (query.topology.empty() && !query.step)
         if (auto stored = storedWork(reader, table.run.run, textOf, familyOf, context, scope)) {
             table.onGpu = table.fromShapes = true;
             return std::move(*stored);
@@ -334,10 +334,10 @@ std::vector<TimedWork> workItems(const store::RunReader& reader, const EventQuer
     const store::EventWindow window{.run = table.run.run};
     std::vector<DeviceEvent> device = reader.deviceEvents(window);
     std::vector<Op> ops = reader.ops(window);
-    if (!query.parties.empty()) {
-        const PartyFilter filter(reader, table.run.run, query.parties);
+    if (!query.topology.empty()) {
+        const ProcessFilter filter(reader, table.run.run, query.topology);
         std::erase_if(device, [&](const DeviceEvent& event) { return !filter.has(event); });
-        if (!query.parties.device)
+        if (!query.topology.device)
             std::erase_if(ops, [&](const Op& op) { return !filter.has(op.thread); });
     }
     table.onGpu = !device.empty();

@@ -12,7 +12,7 @@
 #include "core/model/environment_facts.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
-#include "core/session/engine/memory_books.h"
+#include "core/session/engine/memory_labeller.h"
 #include "core/session/engine/rank_clock.h"
 #include "core/session/engine/rank_join.h"
 #include "core/session/engine/recorder.h"
@@ -74,16 +74,16 @@ private:
 
 class LivePoint final : public PointObserver {
 public:
-    /// \param seat             if other ranks run the point too; rank 0 holds its records until it joins theirs
+    /// \param rankInfo             if other ranks run the point too; rank 0 holds its records until it joins theirs
     /// \param counterInterval  of readings in traced steps; 0: none
     LivePoint(RunId run, Recorder& recorder, EventStream& events, StringTable& strings,
-              std::optional<int> gpu, const std::optional<RankSeat>& seat,
+              std::optional<int> gpu, const std::optional<RankInfo>& rankInfo,
               std::chrono::milliseconds counterInterval)
         : run_(run), recorder_(recorder), events_(events), watch_(gpu), memory_(strings),
           counters_(gpu, counterInterval)
     {
-        if (seat && seat->rank == 0)
-            join_.emplace(*seat, strings);
+        if (rankInfo && rankInfo->rank == 0)
+            join_.emplace(*rankInfo, strings);
     }
 
     void stateChanged(PointState state) override
@@ -169,7 +169,7 @@ private:
     EventThrottle throttle_;
     EventThrottle memoryThrottle_;
     TimedWatch watch_;
-    MemoryBooks memory_;
+    MemoryLabeller memory_;
     TracedCounters counters_;
     std::optional<RankJoin> join_;
 };
@@ -252,7 +252,7 @@ public:
 private:
     bool runPoint(const PointLine& point, InputLines& input);
     void joinRanks(const ExperimentSpec& spec, RankJoin& join, RunResult& result, InputLines& input);
-    std::optional<JoinLine> awaitJoin(std::chrono::seconds patience, InputLines& input);
+    std::optional<JoinLine> awaitJoin(std::chrono::seconds limit, InputLines& input);
     void measureCeilings(const DeviceRequest& request);
     void replay(const ReplayRequest& request);
     std::vector<EnvironmentEntry> environmentBefore(const ExperimentSpec& spec, const std::string& device);
@@ -328,7 +328,7 @@ RunResult EngineLoop::runGuarded(const PointLine& point, LivePoint& live)
         stopPoint.request_stop();
     });
     const auto began = std::chrono::steady_clock::now();
-    RunResult result = workbench_.runPoint(spec, live, stopPoint.get_token(), point.seat);
+    RunResult result = workbench_.runPoint(spec, live, stopPoint.get_token(), point.rankInfo);
     if (result.duration.count() == 0)
         result.duration = std::chrono::steady_clock::now() - began;
     if (result.status == RunStatus::Cancelled && timedOut && !stopAll_.stop_requested()) {
@@ -407,7 +407,7 @@ void EngineLoop::joinRanks(const ExperimentSpec& spec, RankJoin& join, RunResult
         combineLosses(result.losses, losses, spec);
         join.describeDevices(0, workbench_.environment());
         recorder_.environment(std::move(peaks));
-        recorder_.parties(join.parties());
+        recorder_.topology(join.topology());
     } else if (result.status == RunStatus::Ok) {
         result.losses.clear(); // those of one rank's batch are not those of the step
         const bool isStopped = stopAll_.stop_requested();
@@ -421,11 +421,11 @@ void EngineLoop::joinRanks(const ExperimentSpec& spec, RankJoin& join, RunResult
 }
 
 /// None if it does not come in time or a stop is requested.
-std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds patience, InputLines& input)
+std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds limit, InputLines& input)
 {
     std::stop_source waiting;
     const std::stop_callback forward(stopAll_.get_token(), [&] { waiting.request_stop(); });
-    const Timer timeout(patience, [&] { waiting.request_stop(); });
+    const Timer timeout(limit, [&] { waiting.request_stop(); });
     const std::optional<std::string> line = input.next(waiting.get_token());
     return line ? parseJoinLine(*line) : std::nullopt;
 }
@@ -434,12 +434,13 @@ std::optional<JoinLine> EngineLoop::awaitJoin(std::chrono::seconds patience, Inp
 bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
 {
     const std::string device =
-        workbench_.resolveDevice(point.spec.device, point.seat ? point.seat->localRank : 0);
+        workbench_.resolveDevice(point.spec.device, point.rankInfo ? point.rankInfo->localRank : 0);
     const RunId run = recorder_.begin(runHeader(point.spec, point.index));
     events_(PointEvent{point.index, point.of, run.value, config::toJson(point.spec)});
     recorder_.environment(environmentBefore(point.spec, device));
-    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.seat, options_.counterInterval);
-    const RankClock clock(point.seat);
+    LivePoint live(run, recorder_, events_, strings_, gpuIndex(device), point.rankInfo,
+                   options_.counterInterval);
+    const RankClock clock(point.rankInfo);
     RunResult result;
     if (const auto why = config::whyDeviceCannot(point.spec, gpuIndex(device).has_value())) {
         result.status = RunStatus::Skipped;
@@ -458,8 +459,8 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
     // Last: of the other ranks' flags only those are added that this rank does not have.
     if (RankJoin* join = live.join())
         joinRanks(point.spec, *join, result, input);
-    else if (const RunParties itself = clock.parties(); !itself.empty())
-        recorder_.parties(itself);
+    else if (const RunTopology itself = clock.topology(); !itself.empty())
+        recorder_.topology(itself);
     live.storeMemory();
     live.storeCounters();
     recorder_.environment(live.watch().environment());

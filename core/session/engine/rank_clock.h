@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/meeting/clock_offset.h"
 #include "core/model/processes.h"
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
+#include "core/rendezvous/clock_offset.h"
 
 #include <optional>
 #include <string>
@@ -13,16 +13,16 @@ namespace tilescope::session {
 class RankClock {
 public:
     /// Measures it for the first time. Does nothing for a rank on rank 0's node.
-    explicit RankClock(const std::optional<RankSeat>& seat);
+    explicit RankClock(const std::optional<RankInfo>& rankInfo);
     /// Measures the clock again.
     /// \return  this rank's description for RankJoin; without a clock if the hub is unreachable. Empty on rank 0's node.
-    RunParties parties() const;
+    RunTopology topology() const;
 
 private:
-    std::optional<meeting::ClockOffset> measured() const;
+    std::optional<rendezvous::ClockOffset> measured() const;
 
-    const std::optional<RankSeat> seat_; ///< if on another node
-    const std::optional<meeting::ClockOffset> before_;
+    const std::optional<RankInfo> rankInfo_; ///< if on another node
+    const std::optional<rendezvous::ClockOffset> before_;
 };
 
 } // namespace tilescope::session

@@ -39,7 +39,7 @@ constexpr std::uint32_t kThreadsOfHost = 1U << 22;
 /// Reads the run of a rank, with its texts, numbers and times changed to those of the joined run.
 class RankRun {
 public:
-    /// The numbers from which on those of this rank are free, and what its times differ by.
+    /// The first free ids of this rank, and its clock offset.
     struct First {
         std::uint32_t range = 0;
         std::uint32_t op = 0;
@@ -57,7 +57,7 @@ public:
 
     std::vector<EnvironmentEntry> environment() const { return reader_.environment(run_); }
     /// What a rank on another node stored about itself.
-    RunParties parties() const { return reader_.parties(run_); }
+    RunTopology topology() const { return reader_.topology(run_); }
 
     RunResult result() const
     {
@@ -188,48 +188,49 @@ void removeRankLost(RunResult& result)
 
 } // namespace
 
-RankJoin::RankJoin(const RankSeat& seat, StringTable& strings) : strings_(strings), seat_(seat)
+RankJoin::RankJoin(const RankInfo& rankInfo, StringTable& strings) : strings_(strings), rankInfo_(rankInfo)
 {
-    addProcess(seat.rank, getpid(), hostName(), addClock(0, {.name = hostName(), .method = "same clock"}));
+    addProcess(rankInfo.rank, getpid(), hostName(),
+               addClock(0, {.name = hostName(), .method = "same clock"}));
 }
 
 /// The ranks of a node have one clock: the times of one of them do not tell more about it than those of another.
 ClockIndex RankJoin::addClock(int node, const ClockDomain& clock)
 {
     const auto [known, isNew] =
-        clockOfNode_.try_emplace(node, ClockIndex{static_cast<std::int32_t>(parties_.clocks.size())});
+        clockOfNode_.try_emplace(node, ClockIndex{static_cast<std::int32_t>(topology_.clocks.size())});
     if (isNew)
-        parties_.clocks.emplace_back(clock).id = known->second;
+        topology_.clocks.emplace_back(clock).id = known->second;
     return known->second;
 }
 
 void RankJoin::addProcess(int rank, std::int64_t pid, const std::string& host, ClockIndex clock)
 {
-    parties_.processes.push_back({.id = ProcessIndex{rank},
-                                  .pid = pid,
-                                  .host = host,
-                                  .name = "tilescope-engine",
-                                  .rank = rank,
-                                  .worldSize = seat_.size,
-                                  .clock = clock});
+    topology_.processes.push_back({.id = ProcessIndex{rank},
+                                   .pid = pid,
+                                   .host = host,
+                                   .name = "tilescope-engine",
+                                   .rank = rank,
+                                   .worldSize = rankInfo_.size,
+                                   .clock = clock});
 }
 
 void RankJoin::hold(TraceBatch&& batch)
 {
-    const ProcessIndex process{seat_.rank};
+    const ProcessIndex process{rankInfo_.rank};
     for (ThreadName& thread : batch.threads)
         thread.process = process;
     for (Collective& collective : batch.collectives)
         collective.process = process;
     for (Wait& wait : batch.waits)
         wait.process = process;
-    append(std::move(batch), {.process = process, .host = parties_.processes.front().host});
+    append(std::move(batch), {.process = process, .host = topology_.processes.front().host});
 }
 
 void RankJoin::addDevice(DeviceIndex device, const Origin& origin)
 {
     if (device && nodeOfDevice_.try_emplace(device, origin.node).second)
-        parties_.devices.push_back(
+        topology_.devices.push_back(
             {.id = device, .ordinal = device.value - origin.firstDevice, .host = origin.host});
 }
 
@@ -238,17 +239,17 @@ void RankJoin::addStream(DeviceIndex device, StreamId stream, ProcessIndex proce
     const auto isKnown = [&](const TracedStream& known) {
         return known.device == device && known.id == stream;
     };
-    if (!stream || std::ranges::any_of(parties_.streams, isKnown))
+    if (!stream || std::ranges::any_of(topology_.streams, isKnown))
         return;
-    parties_.streams.push_back({.device = device,
-                                .id = stream,
-                                .process = process,
-                                .native = static_cast<std::int64_t>(stream.value) - firstStream_});
+    topology_.streams.push_back({.device = device,
+                                 .id = stream,
+                                 .process = process,
+                                 .native = static_cast<std::int64_t>(stream.value) - firstStream_});
 }
 
 void RankJoin::describeDevices(int node, const std::vector<EnvironmentEntry>& environment)
 {
-    for (TracedDevice& device : parties_.devices) {
+    for (TracedDevice& device : topology_.devices) {
         if (nodeOfDevice_.at(device.id) != node)
             continue;
         const auto fact = [&](const char* key) {
@@ -316,7 +317,7 @@ RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
     ClockIndex clock{0};
     std::int64_t pid = rank.pid;
     if (rank.node > 0) {
-        const RunParties itself = run.parties();
+        const RunTopology itself = run.topology();
         // It ended before it knew its clock: its times cannot be placed.
         if (itself.processes.empty() || itself.clocks.empty())
             return own;
@@ -327,11 +328,11 @@ RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
         origin.firstDevice = static_cast<std::int16_t>(rank.rank - rank.localRank);
         first.device = origin.firstDevice;
         first.thread = kThreadsOfHost * static_cast<std::uint32_t>(rank.node);
-        first.time = parties_.clocks[static_cast<std::size_t>(clock.value)].offset;
+        first.time = topology_.clocks[static_cast<std::size_t>(clock.value)].offset;
     }
     firstStream_ = nextStream_;
     addProcess(rank.rank, pid, origin.host, clock);
-    parties_.processes.back().firstCorrelation = nextCorrelation_;
+    topology_.processes.back().firstCorrelation = nextCorrelation_;
     append(run.records(first), origin);
     std::ranges::move(run.counters(), std::back_inserter(counters_));
     describeDevices(rank.node, run.environment());
@@ -350,7 +351,7 @@ std::vector<CounterTrack> RankJoin::withCounters(std::vector<CounterTrack> own)
 {
     for (CounterTrack& track : own)
         if (!track.device)
-            track.process = ProcessIndex{seat_.rank};
+            track.process = ProcessIndex{rankInfo_.rank};
     std::ranges::move(std::exchange(counters_, {}), std::back_inserter(own));
     return own;
 }

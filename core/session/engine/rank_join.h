@@ -3,7 +3,7 @@
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/processes.h"
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 #include "core/model/run.h"
 #include "core/model/spec.h"
 #include "core/model/strings.h"
@@ -25,7 +25,7 @@ namespace tilescope::session {
 /// collide; peaks are the largest of all ranks. The tracer's thread calls hold(), then the session thread the rest.
 class RankJoin {
 public:
-    RankJoin(const RankSeat& seat, StringTable& strings);
+    RankJoin(const RankInfo& rankInfo, StringTable& strings);
 
     /// Keeps records of rank 0 until take().
     void hold(TraceBatch&& batch);
@@ -42,7 +42,7 @@ public:
     /// because every rank knows all devices of its node.
     void describeDevices(int node, const std::vector<EnvironmentEntry>& environment);
     /// Who took part, by the ranks added so far.
-    const RunParties& parties() const { return parties_; }
+    const RunTopology& topology() const { return topology_; }
 
 private:
     /// The place of the rank whose records are added.
@@ -60,8 +60,8 @@ private:
     void addStream(DeviceIndex device, StreamId stream, ProcessIndex process);
 
     StringTable& strings_;
-    const RankSeat seat_;
-    RunParties parties_;
+    const RankInfo rankInfo_;
+    RunTopology topology_;
     std::map<int, ClockIndex> clockOfNode_;
     std::map<DeviceIndex, int> nodeOfDevice_;
     TraceBatch all_;

@@ -207,9 +207,9 @@ void Recorder::memory(const MemoryFacts& facts)
     pushAndWait([&](store::RunWriter& writer) { writer.writeMemory(facts); });
 }
 
-void Recorder::parties(const RunParties& parties)
+void Recorder::topology(const RunTopology& topology)
 {
-    pushAndWait([&](store::RunWriter& writer) { writer.writeParties(parties); });
+    pushAndWait([&](store::RunWriter& writer) { writer.writeTopology(topology); });
 }
 
 void Recorder::sample(const Sample& sample)

@@ -23,7 +23,7 @@
 namespace tilescope {
 struct CounterTrack;
 struct MemoryFacts;
-struct RunParties;
+struct RunTopology;
 } // namespace tilescope
 
 namespace tilescope::session {
@@ -81,7 +81,7 @@ public:
     /// For the open run; returns when they are written.
     void memory(const MemoryFacts& facts);
     /// Of several ranks, for the open run; returns when they are written.
-    void parties(const RunParties& parties);
+    void topology(const RunTopology& topology);
     void sample(const Sample& sample);
     /// Returns when everything so far is durable and the writer sleeps. Called between the states of a point,
     /// so that the writer does not disturb the first timed steps.

@@ -11,37 +11,38 @@ namespace tilescope::session {
 
 namespace {
 
-nlohmann::json seatToJson(const RankSeat& seat)
+nlohmann::json rankInfoToJson(const RankInfo& rankInfo)
 {
-    nlohmann::json object{{"rank", seat.rank},
-                          {"size", seat.size},
-                          {"meeting", seat.meeting},
-                          {"memory", seat.memory},
-                          {"node", seat.node},
-                          {"local_rank", seat.localRank},
-                          {"local_size", seat.localSize},
-                          {"patience", seat.patience.count()}};
-    if (seat.hub.isKnown())
-        object["hub"] = {{"hosts", seat.hub.hosts}, {"port", seat.hub.port}, {"secret", seat.hub.secret}};
+    nlohmann::json object{{"rank", rankInfo.rank},
+                          {"size", rankInfo.size},
+                          {"group", rankInfo.group},
+                          {"memory", rankInfo.memory},
+                          {"node", rankInfo.node},
+                          {"local_rank", rankInfo.localRank},
+                          {"local_size", rankInfo.localSize},
+                          {"timeout", rankInfo.timeout.count()}};
+    if (rankInfo.hub.isKnown())
+        object["hub"] = {
+            {"hosts", rankInfo.hub.hosts}, {"port", rankInfo.hub.port}, {"secret", rankInfo.hub.secret}};
     return object;
 }
 
-RankSeat seatFrom(const nlohmann::ordered_json& object)
+RankInfo rankInfoFrom(const nlohmann::ordered_json& object)
 {
     try {
-        RankSeat seat{.rank = object.at("rank"),
-                      .size = object.at("size"),
-                      .meeting = object.at("meeting"),
-                      .memory = object.at("memory"),
-                      .patience = std::chrono::duration<double>(object.at("patience").get<double>()),
-                      .node = object.at("node"),
-                      .localRank = object.at("local_rank"),
-                      .localSize = object.at("local_size")};
+        RankInfo rankInfo{.rank = object.at("rank"),
+                          .size = object.at("size"),
+                          .group = object.at("group"),
+                          .memory = object.at("memory"),
+                          .timeout = std::chrono::duration<double>(object.at("timeout").get<double>()),
+                          .node = object.at("node"),
+                          .localRank = object.at("local_rank"),
+                          .localSize = object.at("local_size")};
         if (const auto hub = object.find("hub"); hub != object.end())
-            seat.hub = {.hosts = hub->at("hosts").get<std::vector<std::string>>(),
-                        .port = hub->at("port"),
-                        .secret = hub->at("secret")};
-        return seat;
+            rankInfo.hub = {.hosts = hub->at("hosts").get<std::vector<std::string>>(),
+                            .port = hub->at("port"),
+                            .secret = hub->at("secret")};
+        return rankInfo;
     } catch (const nlohmann::json::exception& exception) {
         throw Error{.what = std::string("the rank's part of this point is incomplete: ") + exception.what()};
     }
@@ -83,11 +84,11 @@ std::optional<DeviceRequest> parseCeilingsLine(std::string_view line)
 
 std::string pointLine(const PointLine& point)
 {
-    std::string seat;
-    if (point.seat)
-        seat = R"(,"seat":)" + seatToJson(*point.seat).dump();
+    std::string rankInfo;
+    if (point.rankInfo)
+        rankInfo = R"(,"rankInfo":)" + rankInfoToJson(*point.rankInfo).dump();
     return R"({"index":)" + std::to_string(point.index) + R"(,"of":)" + std::to_string(point.of) +
-           R"(,"params":)" + config::toJson(point.spec) + seat + "}";
+           R"(,"params":)" + config::toJson(point.spec) + rankInfo + "}";
 }
 
 std::string joinLine(const JoinLine& join)
@@ -132,8 +133,8 @@ PointLine parsePointLine(std::string_view line)
         throw Error{.what = "this line is not a point: " + std::string(line.substr(0, 80)),
                     .remedy = R"(write {"index": 0, "of": 1, "params": {…}})"};
     PointLine point{object["index"], object["of"], config::fromJson(object["params"])};
-    if (const auto seat = object.find("seat"); seat != object.end())
-        point.seat = seatFrom(*seat);
+    if (const auto rankInfo = object.find("rankInfo"); rankInfo != object.end())
+        point.rankInfo = rankInfoFrom(*rankInfo);
     return point;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
 #include "core/model/spec.h"
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace tilescope::session {
 
 /// A point that the supervisor sends to the engine, one line of JSON: {"index", "of", "params"}, and for one of
-/// several ranks "seat": {"rank", "size", "meeting", "memory", "patience", "node", "local_rank", "local_size"}, with several nodes also
+/// several ranks "rankInfo": {"rank", "size", "group", "memory", "timeout", "node", "local_rank", "local_size"}, with several nodes also
 /// "hub": {"hosts", "port", "secret"}.
 struct PointLine {
     std::int64_t index = 0;
     std::int64_t of = 0;
     ExperimentSpec spec;
-    std::optional<RankSeat> seat = {};
+    std::optional<RankInfo> rankInfo = {};
 };
 
 /// Notifies rank 0 that the other ranks have ended the point, with the locations of their runs: {"join":
@@ -28,8 +28,8 @@ struct PointLine {
 struct JoinLine {
     struct Rank {
         int rank = 0;
-        int node = 0;         ///< as RankSeat::node
-        int localRank = 0;    ///< as RankSeat::localRank
+        int node = 0;         ///< as RankInfo::node
+        int localRank = 0;    ///< as RankInfo::localRank
         std::int64_t pid = 0; ///< on another node: that of srun
         std::filesystem::path file;
         RunId run;

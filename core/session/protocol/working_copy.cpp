@@ -358,14 +358,14 @@ void WorkingCopy::bringHome()
     lock_.reset();
 }
 
-void bringHomeLeftCopy(const fs::path& link, const WorkingCopy::Log& log, std::chrono::milliseconds patience)
+void bringHomeLeftCopy(const fs::path& link, const WorkingCopy::Log& log, std::chrono::milliseconds timeout)
 {
     const fs::path file = outputPath(link);
     std::error_code error;
     if (!reasonForCopy(file) || !fs::exists(scratchOf(file), error))
         return;
     constexpr std::chrono::milliseconds kLook{20};
-    const auto until = std::chrono::steady_clock::now() + patience;
+    const auto until = std::chrono::steady_clock::now() + timeout;
     while (store::WriterLock::isHeld(file) && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(kLook);
     WorkingCopy copy(file, log);

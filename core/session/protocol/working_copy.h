@@ -72,8 +72,8 @@ void requireKnownScratch();
 /// Publishes the copy that a killed writer left on this machine; does nothing if there is none. A writer that
 /// was just killed may still hold its lock, so this waits for it: otherwise a resumed sweep would repeat
 /// points that the copy contains.
-/// \throws Error  another process still writes the file after `patience`; the copy cannot be published
+/// \throws Error  another process still writes the file after `timeout`; the copy cannot be published
 void bringHomeLeftCopy(const std::filesystem::path& file, const WorkingCopy::Log& log,
-                       std::chrono::milliseconds patience = std::chrono::seconds(3));
+                       std::chrono::milliseconds timeout = std::chrono::seconds(3));
 
 } // namespace tilescope::session

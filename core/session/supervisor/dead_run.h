@@ -28,7 +28,7 @@ struct DeadRun {
 RunId recordDeath(const std::filesystem::path& file, const ExperimentSpec& spec, const DeadRun& death,
                   const WorkingCopy::Log& log);
 
-/// Seals a file whose last writer died. Does nothing if the file is sealed, does not exist or has a writer.
+/// Seals a file whose last writer ended without sealing it. Does nothing if the file is sealed, does not exist or has a writer.
 /// \throws Error  the file cannot be written
 void sealLeftOpen(const std::filesystem::path& file, const WorkingCopy::Log& log);
 

@@ -45,7 +45,7 @@ bool EngineKeeper::start()
 {
     do {
         launch();
-        pumpUntil([this] { return hello_; }, SteadyTime::clock::now() + options_.patience.startUp,
+        pumpUntil([this] { return hello_; }, SteadyTime::clock::now() + options_.timeouts.startUp,
                   "it did not start in time");
     } while (!hello_ && !stop_.stop_requested() && loadOtherTorch());
     return hello_;
@@ -99,7 +99,7 @@ bool EngineKeeper::loadOtherTorch()
 std::optional<std::string> EngineKeeper::finish()
 {
     engine_->closeInput();
-    pump([] { return false; }, SteadyTime::clock::now() + options_.patience.sealing,
+    pump([] { return false; }, SteadyTime::clock::now() + options_.timeouts.sealing,
          "it did not seal its file in time");
     if (fatal_)
         throwFatal();
@@ -153,7 +153,7 @@ void EngineKeeper::stopWhereAsked()
         return;
     if (!toldToStop_) {
         toldToStop_ = true;
-        killAt_ = SteadyTime::clock::now() + options_.patience.afterStop;
+        killAt_ = SteadyTime::clock::now() + options_.timeouts.afterStop;
         engine_->signal(SIGTERM);
     }
     const bool atOnce = options_.atOnce.stop_requested();
@@ -189,7 +189,7 @@ void EngineKeeper::greet(const HelloEvent& hello)
 void EngineKeeper::throwFatal()
 {
     const FatalEvent fatal = *fatal_;
-    pump([] { return false; }, SteadyTime::clock::now() + options_.patience.pastTimeout, "it did not end");
+    pump([] { return false; }, SteadyTime::clock::now() + options_.timeouts.pastTimeout, "it did not end");
     throw Error{
         .what = fatal.what, .where = fatal.where, .remedy = fatal.remedy, .kind = kindFromWord(fatal.kind)};
 }

@@ -76,17 +76,18 @@ struct RankGroup::Companion {
 RankGroup::RankGroup(const SweepPoint& point, const SweepOptions& options, std::stop_token stop,
                      std::function<void(const Event&)> log)
     : stop_(std::move(stop)), log_(std::move(log)), places_(placesOf(point.spec.gpus, environmentVariable)),
-      hub_(places_.back().node > 0 ? std::make_unique<meeting::RankHub>() : nullptr),
-      seat_{.rank = 0,
-            .size = point.spec.gpus,
-            .meeting = memory_.name(),
-            .memory = memory_.path(),
-            .patience = std::chrono::duration<double>(std::min(kLongestWait, point.spec.timeoutSeconds / 2)),
-            .hub = hub_ ? hub_->address() : HubAddress()},
+      hub_(places_.back().node > 0 ? std::make_unique<rendezvous::RankHub>() : nullptr),
+      rankInfo_{.rank = 0,
+                .size = point.spec.gpus,
+                .group = memory_.name(),
+                .memory = memory_.path(),
+                .timeout =
+                    std::chrono::duration<double>(std::min(kLongestWait, point.spec.timeoutSeconds / 2)),
+                .hub = hub_ ? hub_->address() : HubAddress()},
       folder_(newFolder(options.file, hub_ != nullptr))
 {
-    seat_ = seatOf(0);
-    for (int rank = 1; rank < seat_.size; ++rank) {
+    rankInfo_ = rankInfoOf(0);
+    for (int rank = 1; rank < rankInfo_.size; ++rank) {
         SweepOptions working = options;
         working.file = folder_->path() / fmt::format("rank{}.tscope", rank);
         working.before.clear();
@@ -109,21 +110,21 @@ RankGroup::~RankGroup()
     companions_.clear();
 }
 
-RankSeat RankGroup::seatOf(int rank) const
+RankInfo RankGroup::rankInfoOf(int rank) const
 {
     const RankPlace& place = places_[static_cast<std::size_t>(rank)];
-    RankSeat seat = seat_;
-    seat.rank = rank;
-    seat.node = place.node;
-    seat.localRank = place.localRank;
-    seat.localSize = place.localSize;
-    return seat;
+    RankInfo rankInfo = rankInfo_;
+    rankInfo.rank = rank;
+    rankInfo.node = place.node;
+    rankInfo.localRank = place.localRank;
+    rankInfo.localSize = place.localSize;
+    return rankInfo;
 }
 
 void RankGroup::send(const SweepPoint& point)
 {
     for (const auto& companion : companions_)
-        companion->keeper.send(pointLine({point.index, point.of, point.spec, seatOf(companion->rank)}));
+        companion->keeper.send(pointLine({point.index, point.of, point.spec, rankInfoOf(companion->rank)}));
 }
 
 std::optional<std::string> RankGroup::poll()

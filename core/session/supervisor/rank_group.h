@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/base/temporary_path.h"
-#include "core/meeting/rank_hub.h"
-#include "core/meeting/rank_memory.h"
-#include "core/model/rank_seat.h"
+#include "core/model/rank_info.h"
+#include "core/rendezvous/rank_hub.h"
+#include "core/rendezvous/rank_memory.h"
 #include "core/session/protocol/event.h"
 #include "core/session/supervisor/engine_keeper.h"
 #include "core/session/supervisor/slurm_job.h"
@@ -32,7 +32,7 @@ public:
     RankGroup(const RankGroup&) = delete;
     RankGroup& operator=(const RankGroup&) = delete;
 
-    const RankSeat& seat() const { return seat_; }
+    const RankInfo& rankInfo() const { return rankInfo_; }
     /// Begins the point.
     void send(const SweepPoint& point);
     /// Takes the events that have arrived.
@@ -44,14 +44,14 @@ public:
 private:
     struct Companion;
 
-    RankSeat seatOf(int rank) const;
+    RankInfo rankInfoOf(int rank) const;
 
     const std::stop_token stop_;
     const std::function<void(const Event&)> log_;
-    const std::vector<RankPlace> places_;   ///< by rank
-    std::unique_ptr<meeting::RankHub> hub_; ///< if they are on several nodes
-    const meeting::RankMemory memory_;      ///< if they are on one node
-    RankSeat seat_;
+    const std::vector<RankPlace> places_;      ///< by rank
+    std::unique_ptr<rendezvous::RankHub> hub_; ///< if they are on several nodes
+    const rendezvous::RankMemory memory_;      ///< if they are on one node
+    RankInfo rankInfo_;
     std::unique_ptr<TemporaryPath> folder_; ///< of the working files
     std::vector<std::unique_ptr<Companion>> companions_;
     bool joined_ = false;

@@ -156,8 +156,8 @@ bool Sweep::runPoint(const SweepPoint& point)
         group.emplace(point, options_, stop_, onEvent_);
         group->send(point);
     }
-    engine_.send(
-        pointLine({point.index, point.of, point.spec, group ? std::optional(group->seat()) : std::nullopt}));
+    engine_.send(pointLine(
+        {point.index, point.of, point.spec, group ? std::optional(group->rankInfo()) : std::nullopt}));
     const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::duration<double>(point.spec.timeoutSeconds));
     engine_.pumpUntil(
@@ -166,7 +166,7 @@ bool Sweep::runPoint(const SweepPoint& point)
                 watch(*group);
             return current_.result.has_value();
         },
-        SteadyTime::clock::now() + timeout + options_.patience.pastTimeout,
+        SteadyTime::clock::now() + timeout + options_.timeouts.pastTimeout,
         fmt::format("it timed out after {:g} s and did not end its step", point.spec.timeoutSeconds));
     if (current_.result) {
         deaths_ = 0;

@@ -28,7 +28,7 @@ struct SweepPoint {
 std::vector<SweepPoint> numbered(std::vector<ExperimentSpec> specs);
 
 /// Time limits after which the supervisor uses force.
-struct Patience {
+struct Timeouts {
     std::chrono::milliseconds startUp{300'000};    ///< start of an engine: LibTorch from a network disk
     std::chrono::milliseconds pastTimeout{15'000}; ///< after a point's own timeout, for a step to end
     std::chrono::milliseconds afterStop{60'000};   ///< after a stop request, for a step to end
@@ -45,7 +45,7 @@ struct SweepOptions {
     std::stop_token afterPoint; ///< a request to end after the current point without starting others
     std::stop_token atOnce;     ///< a second request to stop: the engine is killed
     Makers before = {};         ///< makers of the points in the file; others are refused
-    Patience patience;
+    Timeouts timeouts;
 };
 
 struct SweepOutcome {

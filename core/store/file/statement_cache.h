@@ -15,50 +15,50 @@ namespace tilescope::store {
 ///
 /// One thread. A loan must end before the cache is cleared, and the cache before its connection is closed.
 class StatementCache {
-    using Shelf = std::vector<std::unique_ptr<SQLite::Statement>>;
+    using IdleStatements = std::vector<std::unique_ptr<SQLite::Statement>>;
 
 public:
     /// A query for the caller alone; reset and returned at the end. It keeps the bindings of earlier loans: bind
     /// every parameter.
-    class Loan {
+    class Handle {
     public:
-        Loan(std::unique_ptr<SQLite::Statement> statement, Shelf& shelf)
-            : statement_(std::move(statement)), shelf_(shelf)
+        Handle(std::unique_ptr<SQLite::Statement> statement, IdleStatements& idle)
+            : statement_(std::move(statement)), idle_(idle)
         {
         }
-        ~Loan()
+        ~Handle()
         {
             statement_->tryReset();
-            shelf_.push_back(std::move(statement_));
+            idle_.push_back(std::move(statement_));
         }
-        Loan(const Loan&) = delete;
-        Loan& operator=(const Loan&) = delete;
+        Handle(const Handle&) = delete;
+        Handle& operator=(const Handle&) = delete;
         SQLite::Statement& operator*() const { return *statement_; }
         SQLite::Statement* operator->() const { return statement_.get(); }
 
     private:
         std::unique_ptr<SQLite::Statement> statement_;
-        Shelf& shelf_;
+        IdleStatements& idle_;
     };
 
     /// \param sql  one of few texts: each is kept
-    Loan get(SQLite::Database& database, std::string_view sql)
+    Handle get(SQLite::Database& database, std::string_view sql)
     {
-        auto known = shelves_.find(sql);
-        if (known == shelves_.end())
-            known = shelves_.emplace(std::string(sql), Shelf()).first;
-        Shelf& shelf = known->second;
-        if (shelf.empty())
-            return {std::make_unique<SQLite::Statement>(database, known->first), shelf};
-        std::unique_ptr<SQLite::Statement> statement = std::move(shelf.back());
-        shelf.pop_back();
-        return {std::move(statement), shelf};
+        auto known = idleStatements_.find(sql);
+        if (known == idleStatements_.end())
+            known = idleStatements_.emplace(std::string(sql), IdleStatements()).first;
+        IdleStatements& idle = known->second;
+        if (idle.empty())
+            return {std::make_unique<SQLite::Statement>(database, known->first), idle};
+        std::unique_ptr<SQLite::Statement> statement = std::move(idle.back());
+        idle.pop_back();
+        return {std::move(statement), idle};
     }
 
-    void clear() { shelves_.clear(); }
+    void clear() { idleStatements_.clear(); }
 
 private:
-    std::map<std::string, Shelf, std::less<>> shelves_;
+    std::map<std::string, IdleStatements, std::less<>> idleStatements_;
 };
 
 } // namespace tilescope::store

@@ -91,7 +91,7 @@ void deleteRuns(const fs::path& file, std::span<const RunId> runs)
         for (const RunId run : numbers) {
             for (const std::string& table : tablesOf(target, run)) {
                 // The rows of a run are together: its chunks give their ids, so other rows are not read.
-                const StatementCache::Loan remove =
+                const StatementCache::Handle remove =
                     target.query("delete from " + table + " where " + (table == "run" ? "id" : "run") +
                                  " = ?1 and id between "
                                  "(select min(first) from chunk where run = ?1 and source = ?2) and "

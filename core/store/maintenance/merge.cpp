@@ -48,7 +48,7 @@ std::uint64_t fingerprintOf(StoredRows& file, SQLite::Statement& row, std::span<
     const std::string status = text(row, "status");
     digest.add(std::string_view(status == "running" ? "interrupted" : status));
     digest.add(std::string_view(status == "running" ? kWriterKilled : text(row, "reason")));
-    const StatementCache::Loan rows =
+    const StatementCache::Handle rows =
         file.connection.query("select source, sum(rows), min(start), max(end) from chunk where run = ? "
                               "group by source order by source");
     rows->bind(1, row.getColumn("id").getInt64());

@@ -143,7 +143,7 @@ std::int64_t RunCopier::copyRunRow(RunId run, std::optional<std::int64_t> number
            .firstRange = ranges_.nextId(),
            .firstOp = ops_.nextId()};
     chunks.table("run").reserve(to_.run);
-    const StatementCache::Loan row = source_.connection.query("select * from run where id = ?");
+    const StatementCache::Handle row = source_.connection.query("select * from run where id = ?");
     row->bind(1, run.value);
     row->executeStep();
     died_ = text(*row, "status") == "running";

@@ -201,7 +201,7 @@ void ChunkWriter::add(Chunk chunk)
 
 void ChunkWriter::store(const Chunk& chunk)
 {
-    const StatementCache::Loan insert =
+    const StatementCache::Handle insert =
         query("insert or replace into chunk (id, run, source, first, last, rows, start, end, checksum) "
               "values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     const auto bindOrNull = [&insert](int position, std::int64_t value) {
@@ -226,7 +226,7 @@ void ChunkWriter::store(const Chunk& chunk)
 Chunk ChunkWriter::chunkOf(std::string_view table, std::optional<std::int64_t> run)
 {
     Chunk chunk{.run = run, .table = std::string(table)};
-    const StatementCache::Loan row = query("select * from " + chunk.table + (run ? " where id = ?" : ""));
+    const StatementCache::Handle row = query("select * from " + chunk.table + (run ? " where id = ?" : ""));
     if (run)
         row->bind(1, *run);
     while (row->executeStep())
@@ -237,7 +237,7 @@ Chunk ChunkWriter::chunkOf(std::string_view table, std::optional<std::int64_t> r
 /// The stored chunk of those rows; one without rows if there is none.
 Chunk ChunkWriter::storedChunk(std::string_view table, std::optional<std::int64_t> run)
 {
-    const StatementCache::Loan row =
+    const StatementCache::Handle row =
         query(std::string("select ") + kChunkColumns + " from chunk where source = ?1 and run is ?2");
     row->bind(1, std::string(table));
     if (run)
@@ -266,7 +266,7 @@ void ChunkWriter::rewriteRun(std::int64_t run)
 
 void ChunkWriter::removeRun(std::int64_t run)
 {
-    const StatementCache::Loan remove = query("delete from chunk where run = ?");
+    const StatementCache::Handle remove = query("delete from chunk where run = ?");
     remove->bind(1, run);
     remove->exec();
 }
@@ -281,8 +281,8 @@ void ChunkWriter::flush()
         }
         if (!table.changed_)
             continue;
-        const StatementCache::Loan update = query("insert into next_id (source, next) values (?1, ?2) "
-                                                  "on conflict (source) do update set next = ?2");
+        const StatementCache::Handle update = query("insert into next_id (source, next) values (?1, ?2) "
+                                                    "on conflict (source) do update set next = ?2");
         update->bind(1, name);
         update->bind(2, table.next_);
         update->exec();

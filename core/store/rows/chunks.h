@@ -123,7 +123,7 @@ public:
     void requireOwnRows(const std::filesystem::path& file);
 
 private:
-    StatementCache::Loan query(std::string_view sql) { return statements_.get(database_, sql); }
+    StatementCache::Handle query(std::string_view sql) { return statements_.get(database_, sql); }
     Chunk chunkOf(std::string_view table, std::optional<std::int64_t> run);
     Chunk storedChunk(std::string_view table, std::optional<std::int64_t> run);
     void rewrite(std::string_view table, std::optional<std::int64_t> run);

@@ -44,7 +44,7 @@ private:
     const EventTable& table_;
     const std::vector<IdInterval> intervals_;
     const RowWindow window_;
-    ShelvedStatement query_;
+    CachedStatement query_;
     std::optional<TablePages> pages_; ///< instead of the query, if the file has no write-ahead log
     std::size_t interval_ = 0;
     bool running_ = false;

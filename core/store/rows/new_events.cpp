@@ -76,7 +76,7 @@ void StoredRows::readNew(EventKind kind, const IdInterval& ids, const RowFrame& 
     std::vector<bool>& seen = kind == EventKind::Range ? mark.ranges_ : mark.ops_;
     const std::int64_t first = kind == EventKind::Range ? frame.firstRange : frame.firstOp;
     const std::size_t width = eventTable(kind).columns.size();
-    const ShelvedStatement query = connection.eventQuery(kind);
+    const CachedStatement query = connection.eventQuery(kind);
     sqlite3_bind_int64(query.get(), 1, ids.first);
     sqlite3_bind_int64(query.get(), 2, ids.last);
     std::array<std::int64_t, kMostColumns> values{};

@@ -40,10 +40,10 @@ std::string selectSql(const EventTable& table)
 
 } // namespace
 
-ShelvedStatement::~ShelvedStatement()
+CachedStatement::~CachedStatement()
 {
     sqlite3_reset(statement_);
-    shelf_->push_back(statement_);
+    idle_->push_back(statement_);
 }
 
 ReadConnection::ReadConnection(std::filesystem::path file) : file_(std::move(file))
@@ -110,10 +110,10 @@ void ReadConnection::open()
 
 void ReadConnection::close() noexcept
 {
-    for (auto& shelf : shelves_) {
-        for (sqlite3_stmt* statement : shelf)
+    for (auto& idle : idleStatements_) {
+        for (sqlite3_stmt* statement : idle)
             sqlite3_finalize(statement);
-        shelf.clear();
+        idle.clear();
     }
     statements_.clear();
     database_.reset();
@@ -186,19 +186,19 @@ void ReadConnection::requireCounts()
     }
 }
 
-ShelvedStatement ReadConnection::eventQuery(EventKind kind)
+CachedStatement ReadConnection::eventQuery(EventKind kind)
 {
-    auto& shelf = shelves_[static_cast<std::size_t>(kind)];
-    if (!shelf.empty()) {
-        sqlite3_stmt* statement = shelf.back();
-        shelf.pop_back();
-        return {statement, shelf};
+    auto& idle = idleStatements_[static_cast<std::size_t>(kind)];
+    if (!idle.empty()) {
+        sqlite3_stmt* statement = idle.back();
+        idle.pop_back();
+        return {statement, idle};
     }
     const std::string sql = selectSql(eventTable(kind));
     sqlite3_stmt* statement = nullptr;
     check(database_->getHandle(),
           sqlite3_prepare_v2(database_->getHandle(), sql.c_str(), -1, &statement, nullptr));
-    return {statement, shelf};
+    return {statement, idle};
 }
 
 } // namespace tilescope::store

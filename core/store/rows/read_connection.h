@@ -18,20 +18,20 @@ struct sqlite3_stmt;
 namespace tilescope::store {
 
 /// A compiled query that returns to its connection's pool when it is destroyed.
-class ShelvedStatement {
+class CachedStatement {
 public:
-    ShelvedStatement(sqlite3_stmt* statement, std::vector<sqlite3_stmt*>& shelf)
-        : statement_(statement), shelf_(&shelf)
+    CachedStatement(sqlite3_stmt* statement, std::vector<sqlite3_stmt*>& idle)
+        : statement_(statement), idle_(&idle)
     {
     }
-    ~ShelvedStatement();
-    ShelvedStatement(const ShelvedStatement&) = delete;
-    ShelvedStatement& operator=(const ShelvedStatement&) = delete;
+    ~CachedStatement();
+    CachedStatement(const CachedStatement&) = delete;
+    CachedStatement& operator=(const CachedStatement&) = delete;
     sqlite3_stmt* get() const { return statement_; }
 
 private:
     sqlite3_stmt* statement_;
-    std::vector<sqlite3_stmt*>* shelf_;
+    std::vector<sqlite3_stmt*>* idle_;
 };
 
 /// The read-only connection of a RunReader. It is checked when it opens, and not kept open while the file has
@@ -64,9 +64,9 @@ public:
     /// Only within a Use.
     SQLite::Database& database() { return *database_; }
     /// `select <columns> from <table> where id between ?1 and ?2`. Only within a Use.
-    ShelvedStatement eventQuery(EventKind kind);
+    CachedStatement eventQuery(EventKind kind);
     /// Compiled once. Only within a Use.
-    StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
+    StatementCache::Handle query(std::string_view sql) { return statements_.get(*database_, sql); }
 
     const std::filesystem::path& file() const { return file_; }
     /// Whether the file has the checksums that are read; those of older files are not.
@@ -96,7 +96,7 @@ private:
     std::optional<Identity> log_; ///< the write-ahead log that the connection reads
     std::unique_ptr<SQLite::Database> database_;
     StatementCache statements_; ///< of the database
-    std::array<std::vector<sqlite3_stmt*>, kEventKinds> shelves_;
+    std::array<std::vector<sqlite3_stmt*>, kEventKinds> idleStatements_;
     int depth_ = 0;
     bool checked_ = false;
     std::int64_t schemaVersion_ = 0;

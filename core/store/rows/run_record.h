@@ -25,7 +25,7 @@ struct RunRecord {
     Timestamp clockOrigin{};                ///< the trace clock at that moment
     std::optional<std::int64_t> point = {}; ///< position in its sweep
     std::int64_t recordsChecked = 0;        ///< by the tracer, for "Nothing lost (N records checked)"
-    RunResult result = {};                  ///< status is Interrupted if the writer died
+    RunResult result = {};                  ///< status is Interrupted if the writing process ended first
     std::string note = {};
     std::string tag = {};
 

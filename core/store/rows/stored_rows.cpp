@@ -125,7 +125,7 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 
 void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take)
 {
-    const StatementCache::Loan query =
+    const StatementCache::Handle query =
         connection.query(std::string("select ") + kChunkColumns +
                          ", run.* from run left join chunk on chunk.run = run.id and chunk.source = 'run' "
                          "where run.id between ? and ? order by run.id");
@@ -176,7 +176,7 @@ std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk)
 
 RowFrame StoredRows::frameOf(RunId run)
 {
-    const StatementCache::Loan row =
+    const StatementCache::Handle row =
         connection.query("select clock_origin, first_range, first_op from run where id = ?");
     row->bind(1, run.value);
     if (!row->executeStep())
@@ -204,7 +204,7 @@ const ChunkDirectory& StoredRows::directory(RunId run, std::string_view table)
 
 std::vector<std::string> StoredRows::tablesOf(RunId run)
 {
-    const StatementCache::Loan query =
+    const StatementCache::Handle query =
         connection.query("select distinct source from chunk where run = ? order by source");
     query->bind(1, run.value);
     std::vector<std::string> tables;
@@ -219,8 +219,8 @@ void StoredRows::refresh(std::int64_t run, Directories& directories)
     std::int64_t newest = 0;
     for (const auto& [table, directory] : directories.byTable)
         newest = std::max(newest, directory.newest());
-    const StatementCache::Loan chunk = connection.query(std::string("select ") + kChunkColumns +
-                                                        " from chunk where run = ? and id > ? order by id");
+    const StatementCache::Handle chunk = connection.query(std::string("select ") + kChunkColumns +
+                                                          " from chunk where run = ? and id > ? order by id");
     chunk->bind(1, run);
     chunk->bind(2, newest);
     while (chunk->executeStep()) {
@@ -277,7 +277,7 @@ const LaunchConfig& StoredRows::launch(std::int64_t id)
     const auto known = launches_.find(id);
     if (known != launches_.end())
         return known->second;
-    const StatementCache::Loan query = connection.query("select * from launch where id = ?");
+    const StatementCache::Handle query = connection.query("select * from launch where id = ?");
     SQLite::Statement& row = *query;
     row.bind(1, id);
     if (!row.executeStep())
@@ -309,7 +309,7 @@ std::string_view StoredRows::text(std::int64_t id)
     const auto known = texts_.find(id);
     if (known != texts_.end())
         return known->second;
-    const StatementCache::Loan query = connection.query("select text from string where id = ?");
+    const StatementCache::Handle query = connection.query("select text from string where id = ?");
     SQLite::Statement& row = *query;
     row.bind(1, id);
     if (!row.executeStep())

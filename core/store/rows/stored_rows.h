@@ -121,10 +121,10 @@ template <class TakeRow>
 void StoredRows::eachRow(std::span<const RunId> runs, std::string_view table, TakeRow&& take)
 {
     const std::string name(table);
-    const StatementCache::Loan chunk =
+    const StatementCache::Handle chunk =
         connection.query(std::string("select ") + kChunkColumns + " from chunk where run = ? and source = ?");
     chunk->bind(2, name);
-    const StatementCache::Loan query =
+    const StatementCache::Handle query =
         connection.query("select * from " + name + " where id between ? and ? and run = ? order by id");
     SQLite::Statement& row = *query;
     const int columns = row.getColumnCount();

@@ -59,7 +59,7 @@ public:
     const std::filesystem::path& file() const { return file_; }
     SQLite::Database& database() { return *database_; }
     /// Compiled once.
-    StatementCache::Loan query(std::string_view sql) { return statements_.get(*database_, sql); }
+    StatementCache::Handle query(std::string_view sql) { return statements_.get(*database_, sql); }
     ChunkWriter& chunks() { return *chunks_; }
     StringMap& strings() { return *strings_; }
     RowAppender& appender(EventKind kind) { return *appenders_[static_cast<std::size_t>(kind)]; }

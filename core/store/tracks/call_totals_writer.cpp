@@ -61,8 +61,8 @@ struct CallTotalsWriter::Keys {
     KeyPlaces allocations;
 };
 
-CallTotalsWriter::CallTotalsWriter(WritableFile& target, std::int64_t run, const PartyIndex& parties)
-    : target_(target), run_(run), parties_(parties), keys_(std::make_unique<Keys>())
+CallTotalsWriter::CallTotalsWriter(WritableFile& target, std::int64_t run, const TopologyIndex& topology)
+    : target_(target), run_(run), topology_(topology), keys_(std::make_unique<Keys>())
 {
 }
 
@@ -112,7 +112,7 @@ void CallTotalsWriter::take(const Op& op)
     const std::uint32_t caller = hasCaller ? ops_[op.parent.value].total : kNoOpCall;
     const std::uint32_t depth = hasCaller ? depths_[caller] + 1 : 0;
     const bool isTraced = op.step != kNoStep;
-    const ProcessIndex process = parties_.of(op.thread);
+    const ProcessIndex process = topology_.of(op.thread);
     bool isNew = false;
     OpCallTotal& total =
         totalAt({caller, op.name.value, op.shapes.value, op.path.value, packed(process, isTraced)},
@@ -175,8 +175,8 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
     if (*op != kNoOpCall)
         noteLaunch(event.op, event.step);
     noteReplay(event, isLaunched);
-    ProcessIndex process = parties_.of(event.device, event.stream);
-    process = process ? process : parties_.of(event.launchThread);
+    ProcessIndex process = topology_.of(event.device, event.stream);
+    process = process ? process : topology_.of(event.launchThread);
     const bool isTraced = event.step != kNoStep;
     const bool isReplayed = event.graphNode != 0;
     bool isNew = false;
@@ -251,7 +251,7 @@ void CallTotalsWriter::add(const AllocEvent& event)
     const std::optional<std::uint32_t> op = totalOf(event.op);
     if (!op)
         return;
-    const ProcessIndex process = parties_.of(event.device);
+    const ProcessIndex process = topology_.of(event.device);
     const bool isTraced = event.step != kNoStep;
     const bool isOnGpu = bool(event.device);
     bool isNew = false;

@@ -2,7 +2,7 @@
 
 #include "core/analysis/work/op_totals.h"
 #include "core/model/events.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/call_totals.h"
 
@@ -25,8 +25,8 @@ public:
     /// More totals of one kind than this hold no repetition worth storing.
     static constexpr std::size_t kMostTotals = 1U << 17;
 
-    /// \param parties  kept by the caller
-    CallTotalsWriter(WritableFile& target, std::int64_t run, const PartyIndex& parties);
+    /// \param topology  kept by the caller
+    CallTotalsWriter(WritableFile& target, std::int64_t run, const TopologyIndex& topology);
     ~CallTotalsWriter();
 
     void add(const Op& op);
@@ -69,7 +69,7 @@ private:
 
     WritableFile& target_;
     const std::int64_t run_;
-    const PartyIndex& parties_;
+    const TopologyIndex& topology_;
     CallTotals totals_;
     std::unique_ptr<Keys> keys_; ///< none: given up
     std::vector<std::uint32_t> depths_;

@@ -14,9 +14,9 @@ namespace tilescope::store {
 namespace {
 
 /// The processes of a run that is being written.
-PartyIndex partiesOf(SQLite::Database& database, std::int64_t run)
+TopologyIndex topologyOf(SQLite::Database& database, std::int64_t run)
 {
-    RunParties parties;
+    RunTopology topology;
     std::vector<ThreadName> threads;
     const auto each = [&](const char* sql, auto&& take) {
         SQLite::Statement row(database, sql);
@@ -25,21 +25,21 @@ PartyIndex partiesOf(SQLite::Database& database, std::int64_t run)
             take(row);
     };
     each("select process from process where run = ?", [&](SQLite::Statement& row) {
-        parties.processes.push_back({.id = ProcessIndex{row.getColumn(0).getInt()}});
+        topology.processes.push_back({.id = ProcessIndex{row.getColumn(0).getInt()}});
     });
-    if (parties.processes.size() < 2)
+    if (topology.processes.size() < 2)
         return {};
     each("select device, stream, process from stream where run = ?", [&](SQLite::Statement& row) {
-        parties.streams.push_back({.device = idOf<DeviceIndex>(row.getColumn(0).getInt64()),
-                                   .id = idOf<StreamId>(row.getColumn(1).getInt64()),
-                                   .process = ProcessIndex{row.getColumn(2).getInt()}});
+        topology.streams.push_back({.device = idOf<DeviceIndex>(row.getColumn(0).getInt64()),
+                                    .id = idOf<StreamId>(row.getColumn(1).getInt64()),
+                                    .process = ProcessIndex{row.getColumn(2).getInt()}});
     });
     each("select thread, process from thread where run = ? and process is not null",
          [&](SQLite::Statement& row) {
              threads.push_back({.thread = idOf<ThreadId>(row.getColumn(0).getInt64()),
                                 .process = ProcessIndex{row.getColumn(1).getInt()}});
          });
-    return {std::move(parties), threads};
+    return {std::move(topology), threads};
 }
 
 bool isWholeRecording(SQLite::Database& database, std::int64_t run)
@@ -60,8 +60,9 @@ TotalsWriter::TotalsWriter(WritableFile& target, std::int64_t run)
       stepRows_(target.database(), target.chunks(), "step_total",
                 {"id", "run", "step", "start", "end", "gpu_busy", "launching", "synchronizing", "tracing",
                  "unexplained", "process"}),
-      parties_(partiesOf(target.database(), run)), wholeRecording_(isWholeRecording(target.database(), run)),
-      textOf_([this](StringId id) { return text(id); }), paths_(textOf_), calls_(target, run, parties_)
+      topology_(topologyOf(target.database(), run)),
+      wholeRecording_(isWholeRecording(target.database(), run)),
+      textOf_([this](StringId id) { return text(id); }), paths_(textOf_), calls_(target, run, topology_)
 {
 }
 
@@ -75,7 +76,7 @@ std::string_view TotalsWriter::text(StringId id)
     if (const auto given = target_.strings().givenText(id.value)) {
         known->second = *given;
     } else {
-        const StatementCache::Loan row = target_.query("select text from string where id = ?");
+        const StatementCache::Handle row = target_.query("select text from string where id = ?");
         row->bind(1, static_cast<std::int64_t>(id.value));
         if (row->executeStep())
             known->second = row->getColumn(0).getString();
@@ -100,7 +101,7 @@ void TotalsWriter::add(const Range& range)
     paths_.add(range);
     if (isStep(range.path))
         steps_.push_back({.number = range.step,
-                          .process = parties_.of(range.thread),
+                          .process = topology_.of(range.thread),
                           .start = range.start,
                           .end = range.end});
 }
@@ -126,7 +127,7 @@ void TotalsWriter::passSteps()
 void TotalsWriter::add(const ApiCall& call)
 {
     passSteps();
-    processes_[parties_.of(call.thread)].addCall(call.kind, {call.start, call.end});
+    processes_[topology_.of(call.thread)].addCall(call.kind, {call.start, call.end});
 }
 
 void TotalsWriter::add(const DeviceEvent& event, bool isLaunched)
@@ -135,7 +136,7 @@ void TotalsWriter::add(const DeviceEvent& event, bool isLaunched)
     onGpu_ = true;
     calls_.add(event, isLaunched);
     paths_.add(event);
-    processes_[parties_.of(event.device, event.stream)].addDeviceEvent(event);
+    processes_[topology_.of(event.device, event.stream)].addDeviceEvent(event);
     if (event.step == kNoStep && !wholeRecording_)
         return;
     const KernelKey key{std::uint64_t{event.name.value} << 2 | static_cast<std::uint64_t>(event.kind),

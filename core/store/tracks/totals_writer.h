@@ -2,7 +2,7 @@
 
 #include "core/analysis/time/process_steps.h"
 #include "core/analysis/time/range_totals.h"
-#include "core/model/party_index.h"
+#include "core/model/topology_index.h"
 #include "core/store/rows/row_inserter.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/tracks/call_totals_writer.h"
@@ -69,7 +69,7 @@ private:
     RowInserter kernelRows_;
     RowInserter pathRows_;
     RowInserter stepRows_;
-    const PartyIndex parties_;
+    const TopologyIndex topology_;
     const bool wholeRecording_; ///< kernels count whether or not they belong to a step
     std::unordered_map<StringId, std::string> texts_;
     const analysis::TextOf textOf_;

@@ -28,7 +28,7 @@ namespace {
 /// \return  with a clock origin of 0, so that times count from the run's start
 RowFrame frameOf(WritableFile& target, std::int64_t run)
 {
-    const StatementCache::Loan query = target.query("select first_range, first_op from run where id = ?");
+    const StatementCache::Handle query = target.query("select first_range, first_op from run where id = ?");
     query->bind(1, run);
     query->executeStep();
     return {
@@ -52,7 +52,7 @@ TrackWriter::~TrackWriter() = default;
 
 bool TrackWriter::hasEnough(WritableFile& target, std::int64_t run)
 {
-    const StatementCache::Loan query =
+    const StatementCache::Handle query =
         target.query("select coalesce(sum(rows), 0) from chunk where run = ? and source in "
                      "('range', 'op', 'api_call', 'kernel', 'copy', 'allocation')");
     query->bind(1, run);

@@ -28,10 +28,10 @@ void Assembler::begin(Recording recording, Wanted wanted)
 {
     recording_ = recording;
     wanted_ = wanted;
-    if (recording == Recording::Rehearsal) {
-        rehearsal_.clear();
-        rehearsedOps_.clear();
-        rehearsedAllocations_.clear();
+    if (recording == Recording::ReferenceStep) {
+        referenceStep_.clear();
+        referenceOps_.clear();
+        referenceAllocations_.clear();
     } else if (recording == Recording::Launches) {
         listedLaunches_.clear();
         listedRanges_.clear();
@@ -39,7 +39,7 @@ void Assembler::begin(Recording recording, Wanted wanted)
         captured_ = {};
         capturingOps_.clear();
     } else if (recording == Recording::Events) {
-        handOverRehearsedOps();
+        handOverReferenceOps();
         handOverCapturedOps();
     }
     launches_.clear();
@@ -87,8 +87,8 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
 {
     if (record.kind == HostRecord::Kind::GraphNode)
         return addGraphNode(record);
-    if (recording_ == Recording::Rehearsal)
-        rehearse(thread, record);
+    if (recording_ == Recording::ReferenceStep)
+        runReferenceStep(thread, record);
     if (recording_ == Recording::Launches)
         list(record);
     if (recording_ == Recording::Capture && record.kind == HostRecord::Kind::Op)
@@ -125,23 +125,23 @@ void Assembler::addHost(std::uint32_t thread, const HostRecord& record)
     }
 }
 
-void Assembler::rehearse(std::uint32_t thread, const HostRecord& record)
+void Assembler::runReferenceStep(std::uint32_t thread, const HostRecord& record)
 {
     if (record.kind == HostRecord::Kind::Alloc) {
         addCpuAllocation(record);
     } else if (record.kind == HostRecord::Kind::Op) {
         if (wanted_.ops || wanted_.shapes)
-            rehearsal_.noteOp(thread, record.op);
+            referenceStep_.noteOp(thread, record.op);
         if (!wanted_.ops) {
             addOp(thread, record);
-            Op& op = rehearsedOps_.emplace_back(batch_.ops.back());
+            Op& op = referenceOps_.emplace_back(batch_.ops.back());
             batch_.ops.pop_back();
-            // The rehearsed step and its ranges are not part of the recording.
+            // The reference step and its ranges are not part of the recording.
             op.step = kNoStep;
             op.range = RangeId::none();
         }
     } else if (record.kind == HostRecord::Kind::Launch && !wanted_.ops && wanted_.shapes) {
-        rehearsal_.noteLaunch(thread, record);
+        referenceStep_.noteLaunch(thread, record);
     }
 }
 
@@ -169,16 +169,16 @@ CapturedStep Assembler::captured() const
 }
 
 /// Ops to which launches or allocations of the recording may refer.
-void Assembler::handOverRehearsedOps()
+void Assembler::handOverReferenceOps()
 {
     if (!wanted_.shapes) {
         std::unordered_set<OpId> allocating;
-        for (const AllocEvent& event : rehearsedAllocations_)
+        for (const AllocEvent& event : referenceAllocations_)
             allocating.insert(event.op);
-        std::erase_if(rehearsedOps_, [&](const Op& op) { return !allocating.contains(op.id); });
+        std::erase_if(referenceOps_, [&](const Op& op) { return !allocating.contains(op.id); });
     }
-    std::ranges::move(rehearsedOps_, std::back_inserter(batch_.ops));
-    rehearsedOps_.clear();
+    std::ranges::move(referenceOps_, std::back_inserter(batch_.ops));
+    referenceOps_.clear();
 }
 
 /// What kernels of replayed graphs may point to, with the ops around it, outer ones first.
@@ -239,7 +239,7 @@ void Assembler::addLaunch(std::uint32_t thread, const HostRecord& record)
     LaunchTable::Launch launch{
         .context = record.context, .step = record.step, .time = record.launch.time, .thread = thread};
     if (!wanted_.ops && record.step != kNoStep) {
-        const Rehearsal::Found found = rehearsal_.opOf(thread, record);
+        const ReferenceStep::Found found = referenceStep_.opOf(thread, record);
         launch.context.op = found.value;
         if (!found.matches)
             losses_.add(RecordLoss::UnmatchedShapes);
@@ -264,7 +264,7 @@ StringId Assembler::shapesOf(std::uint32_t thread, const HostRecord::OpBody& op)
 {
     if (op.shapes != kNone)
         return nameOf(op.shapes);
-    const Rehearsal::Found found = rehearsal_.shapesOf(thread, op);
+    const ReferenceStep::Found found = referenceStep_.shapesOf(thread, op);
     if (!found.matches)
         losses_.add(RecordLoss::UnmatchedShapes);
     return nameOf(found.value);
@@ -371,11 +371,11 @@ void Assembler::addAllocation(const DeviceAllocRecord& record, DeviceIndex devic
 
 void Assembler::keepAllocation(const AllocEvent& event)
 {
-    if (recording_ == Recording::Rehearsal) {
-        rehearsedAllocations_.push_back(event);
-        // Ops of a rehearsal are not stored if the recording has its own.
+    if (recording_ == Recording::ReferenceStep) {
+        referenceAllocations_.push_back(event);
+        // Ops of a reference step are not stored if the recording has its own.
         if (wanted_.ops)
-            rehearsedAllocations_.back().op = OpId::none();
+            referenceAllocations_.back().op = OpId::none();
     } else if (recording_ == Recording::Capture) {
         captured_.events.push_back(event);
     } else {
@@ -383,9 +383,9 @@ void Assembler::keepAllocation(const AllocEvent& event)
     }
 }
 
-std::vector<AllocEvent> Assembler::rehearsedAllocations() const
+std::vector<AllocEvent> Assembler::referenceAllocations() const
 {
-    std::vector<AllocEvent> events = rehearsedAllocations_;
+    std::vector<AllocEvent> events = referenceAllocations_;
     std::ranges::stable_sort(events, {}, &AllocEvent::time);
     return events;
 }

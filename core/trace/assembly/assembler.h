@@ -8,7 +8,7 @@
 #include "core/trace/assembly/graph_nodes.h"
 #include "core/trace/assembly/launch_list.h"
 #include "core/trace/assembly/launch_table.h"
-#include "core/trace/assembly/rehearsal.h"
+#include "core/trace/assembly/reference_step.h"
 #include "core/trace/host/host_record.h"
 #include "core/trace/host/losses.h"
 #include "core/trace/host/recording.h"
@@ -34,12 +34,12 @@ public:
 
     /// Starts a recording: discards launches, losses and counts of earlier ones.
     ///
-    /// A rehearsal and a capture produce no events; later recordings use their results. The next recording of events
+    /// A reference step and a capture produce no events; later recordings use their results. The next recording of events
     /// gets the ops to which its launches, allocations and graph nodes refer; these ops belong to no step. Ops of a
     /// capture have the start time of the recording and no length, because the capture may have been long before.
     struct Wanted {
         bool ops = true;     ///< the following recordings have their own ops
-        bool shapes = false; ///< else launches get the ops of the rehearsal
+        bool shapes = false; ///< else launches get the ops of the reference step
     };
     void begin(Recording recording, Wanted wanted);
     void begin(Recording recording = Recording::Events) { begin(recording, Wanted{}); }
@@ -67,8 +67,8 @@ public:
 
     Losses& losses() { return losses_; }
     std::int64_t recordsChecked() const { return recordsChecked_; }
-    /// Allocations of the last rehearsal, by time.
-    std::vector<AllocEvent> rehearsedAllocations() const;
+    /// Allocations of the last reference step, by time.
+    std::vector<AllocEvent> referenceAllocations() const;
     /// The allocations of the last capture, by time, with the ops that requested them.
     CapturedStep captured() const;
     /// Where the ranges of this run's paths were opened.
@@ -97,7 +97,7 @@ private:
     OpId opId(std::uint32_t number) const;
     StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
 
-    void rehearse(std::uint32_t thread, const HostRecord& record);
+    void runReferenceStep(std::uint32_t thread, const HostRecord& record);
     void list(const HostRecord& record);
     void addGraphNode(const HostRecord& record);
     void keepCapturedOp(std::uint32_t thread, const HostRecord& record);
@@ -108,7 +108,7 @@ private:
     void addCpuAllocation(const HostRecord& record);
     void addFrame(std::uint32_t thread, const HostRecord& record);
     void keepAllocation(const AllocEvent& event);
-    void handOverRehearsedOps();
+    void handOverReferenceOps();
     void handOverCapturedOps();
     void attribute(DeviceEvent& event);
     void checkTimes(DeviceEvent& event);
@@ -129,9 +129,9 @@ private:
     std::int64_t recordsChecked_ = 0;
     std::vector<StringId> paths_; // by PathNode::id
     std::vector<StringId> names_;
-    Rehearsal rehearsal_;
-    std::vector<Op> rehearsedOps_; // for launches and allocations to point to
-    std::vector<AllocEvent> rehearsedAllocations_;
+    ReferenceStep referenceStep_;
+    std::vector<Op> referenceOps_; // for launches and allocations to point to
+    std::vector<AllocEvent> referenceAllocations_;
     CapturedStep captured_;
     GraphNodes graphNodes_;
     std::unordered_set<OpId> capturingOps_; // that made nodes of graphs in the last capture

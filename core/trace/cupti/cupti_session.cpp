@@ -288,7 +288,7 @@ bool CuptiSession::wanted(ApiClass kind, TraceLevel level, Recording recording)
     if (level != TraceLevel::Full || kind == ApiClass::Ignored)
         return false;
     // Thousands a step: each would cost as much as a launch.
-    return kind != ApiClass::Chatter || recording == Recording::Rehearsal;
+    return kind != ApiClass::CountedOnly || recording == Recording::ReferenceStep;
 }
 
 void CuptiSession::learnFunctions()
@@ -494,9 +494,10 @@ void CuptiSession::call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     const ApiClass kind = (domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_ : driver_)[id];
     if (kind == ApiClass::Ignored)
         return;
-    if (kind == ApiClass::Chatter) {
+    if (kind == ApiClass::CountedOnly) {
         if (data.callbackSite == CUPTI_API_ENTER)
-            log->chatter.store(log->chatter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            log->countedOnly.store(log->countedOnly.load(std::memory_order_relaxed) + 1,
+                                   std::memory_order_relaxed);
         return;
     }
     const bool stored = kind == ApiClass::Synchronize || full_.load(std::memory_order_relaxed);

@@ -32,7 +32,7 @@ public:
     CuptiSession(const CuptiSession&) = delete;
     CuptiSession& operator=(const CuptiSession&) = delete;
 
-    /// A rehearsal enables what the recording will need, and also counts chatter; a capture only records
+    /// A reference step enables what the recording will need, and also counts countedOnly; a capture only records
     /// nodes of graphs.
     /// \return  why device activities cannot be recorded, in one sentence; empty on success
     std::string start(TraceLevel level, Recording recording = Recording::Events);

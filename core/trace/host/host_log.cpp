@@ -238,7 +238,7 @@ HostLogs::Counters HostLogs::counters() const
     for (const ThreadLog* log : logs()) {
         sum.dropped += log->ring.dropped();
         sum.tooDeep += log->tooDeep.load(std::memory_order_relaxed);
-        sum.chatter += log->chatter.load(std::memory_order_relaxed);
+        sum.countedOnly += log->countedOnly.load(std::memory_order_relaxed);
     }
     return sum;
 }

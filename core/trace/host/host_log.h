@@ -80,7 +80,7 @@ public:
     struct Counters {
         std::uint64_t dropped = 0; ///< records that found their ring full
         std::uint64_t tooDeep = 0;
-        std::uint64_t chatter = 0;
+        std::uint64_t countedOnly = 0;
         std::uint64_t namesMerged = 0;    ///< ranges and ops whose name lost its number; see PathTree
         std::uint64_t threadsRefused = 0; ///< threads without a log, because too many run at once
     };

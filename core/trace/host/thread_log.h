@@ -79,8 +79,8 @@ public:
 
     Ring<HostRecord> ring;
     // Counters that the tracer's thread reads.
-    std::atomic<std::uint64_t> chatter{0}; ///< API calls counted, not stored
-    std::atomic<std::uint64_t> tooDeep{0}; ///< ranges and ops nested deeper than is kept
+    std::atomic<std::uint64_t> countedOnly{0}; ///< API calls counted, not stored
+    std::atomic<std::uint64_t> tooDeep{0};     ///< ranges and ops nested deeper than is kept
 
     std::uint32_t thread() const { return thread_.load(std::memory_order_relaxed); }
     /// Whether the thread is in a call into CUDA. Any thread.

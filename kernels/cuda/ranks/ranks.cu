@@ -133,15 +133,15 @@ __global__ void __launch_bounds__(kMaxThreads)
 }
 
 /// One thread per rank.
-__global__ void __launch_bounds__(kMaxPeers) meetKernel(const __grid_constant__ Meeting meeting)
+__global__ void __launch_bounds__(kMaxPeers) meetKernel(const __grid_constant__ RankBarrier barrier)
 {
     using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_system>;
     const int peer = static_cast<int>(threadIdx.x);
-    if (peer >= meeting.ranks || peer == meeting.rank)
+    if (peer >= barrier.ranks || peer == barrier.rank)
         return;
-    Word(meeting.words[peer][meeting.rank]).store(meeting.value, cuda::memory_order_release);
-    const Word seen(meeting.own[peer]);
-    while (static_cast<std::int32_t>(seen.load(cuda::memory_order_acquire) - meeting.value) < 0)
+    Word(barrier.words[peer][barrier.rank]).store(barrier.value, cuda::memory_order_release);
+    const Word seen(barrier.own[peer]);
+    while (static_cast<std::int32_t>(seen.load(cuda::memory_order_acquire) - barrier.value) < 0)
         __nanosleep(100);
 }
 
@@ -197,10 +197,10 @@ void sumOfRanksCuda(ElementType type, const SumOfRanks& sum, CudaStream stream)
     }
 }
 
-void meetCuda(const Meeting& meeting, CudaStream stream)
+void meetCuda(const RankBarrier& barrier, CudaStream stream)
 {
-    ranks::meetKernel<<<1, kMaxPeers, 0, stream>>>(meeting);
-    ranks::require(cudaGetLastError(), "the meeting of ranks");
+    ranks::meetKernel<<<1, kMaxPeers, 0, stream>>>(barrier);
+    ranks::require(cudaGetLastError(), "the barrier of ranks");
 }
 
 } // namespace tilescope::kernels

@@ -36,27 +36,27 @@ public:
         ranks_ = strings.intern(ranks);
     }
 
-    static RunParties parties()
+    static RunTopology topology()
     {
-        RunParties parties;
-        parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+        RunTopology topology;
+        topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
         for (int rank = 0; rank < kRanks; ++rank) {
             const DeviceIndex device{std::int16_t(rank)};
-            parties.processes.push_back({.id = ProcessIndex{rank},
-                                         .pid = 1000 + rank,
-                                         .host = "node",
-                                         .name = "python",
-                                         .rank = rank,
-                                         .worldSize = kRanks,
-                                         .clock = ClockIndex{0}});
-            parties.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
+            topology.processes.push_back({.id = ProcessIndex{rank},
+                                          .pid = 1000 + rank,
+                                          .host = "node",
+                                          .name = "python",
+                                          .rank = rank,
+                                          .worldSize = kRanks,
+                                          .clock = ClockIndex{0}});
+            topology.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
             for (const bool communication : {false, true})
-                parties.streams.push_back({.device = device,
-                                           .id = stream(rank, communication),
-                                           .process = ProcessIndex{rank},
-                                           .native = 7});
+                topology.streams.push_back({.device = device,
+                                            .id = stream(rank, communication),
+                                            .process = ProcessIndex{rank},
+                                            .native = 7});
         }
-        return parties;
+        return topology;
     }
 
     static std::vector<ThreadName> threads()
@@ -191,7 +191,7 @@ void makeRanks(const std::filesystem::path& file, std::int64_t events)
                      .specJson = R"({"workload": "trace", "format": "generated"})",
                      .specHash = "bench-ranks",
                      .program = "bench_gui"});
-    writer.writeParties(RanksTogether::parties());
+    writer.writeTopology(RanksTogether::topology());
     RanksTogether ranks(strings, TraceClock::now());
     constexpr std::int64_t kEventsAStep = kRanks * (1 + 2 * kOps + 2 * kCollectives);
     for (std::int64_t written = 0; written < events; written += kEventsAStep) {

@@ -63,7 +63,7 @@ nlohmann::json tracedCosts(TraceLevel level)
     NullSink sink;
     trace::Tracer tracer({.level = level, .cuda = true, .device = DeviceIndex{0}}, strings, sink);
     nlohmann::json costs;
-    for (const trace::Recording recording : {trace::Recording::Rehearsal, trace::Recording::Events}) {
+    for (const trace::Recording recording : {trace::Recording::ReferenceStep, trace::Recording::Events}) {
         tracer.start(recording);
         if (!tracer.untracedReason().empty())
             throw Error{.what = tracer.untracedReason(), .where = "CUPTI", .kind = ErrorKind::Environment};
@@ -72,7 +72,7 @@ nlohmann::json tracedCosts(TraceLevel level)
         tracer.setStep(kNoStep);
         tracer.stop();
     }
-    return costs; // of the recording; a rehearsal may cost what it likes
+    return costs; // of the recording; a reference step may cost what it likes
 }
 
 } // namespace

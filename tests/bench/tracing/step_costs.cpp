@@ -204,7 +204,7 @@ public:
     {
         std::vector<double> times;
         if (device_.isCuda()) {
-            tracer.start(trace::Recording::Rehearsal);
+            tracer.start(trace::Recording::ReferenceStep);
             tracer.setStep(0);
             run(0);
             tracer.setStep(kNoStep);
@@ -379,7 +379,7 @@ json soak(const StepOptions& options, int count)
     StringTable strings;
     StoringSink sink(strings);
     trace::Tracer tracer(steps.tracing(settingOf("full")), strings, sink);
-    tracer.start(trace::Recording::Rehearsal);
+    tracer.start(trace::Recording::ReferenceStep);
     steps.run(0);
     tracer.stop();
     tracer.start();

@@ -22,7 +22,7 @@ public:
     {
         for (std::uint64_t sources = 1 + below(2); sources > 0; --sources) {
             builder_.beginSource(name() + std::to_string(sources));
-            addParties(static_cast<std::int64_t>(sources));
+            addProcesses(static_cast<std::int64_t>(sources));
         }
         // An event that is always stored: a run needs one.
         builder_.addOp({.thread = threads_.front(), .name = "aten::mm", .start = at(1), .end = at(2)});
@@ -46,7 +46,7 @@ private:
         return kNames[below(kNames.size())] + (chance(3) ? std::to_string(below(500)) : std::string());
     }
 
-    void addParties(std::int64_t source)
+    void addProcesses(std::int64_t source)
     {
         const ProcessIndex process = builder_.addProcess(
             {.pid = source,

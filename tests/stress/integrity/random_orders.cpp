@@ -153,7 +153,7 @@ private:
         if (chance(5))
             batch.losses = {{strings.intern("dropped"), LossSeverity::Warning, 3, strings.intern("some")}};
         if (chance(4) && !inOrder)
-            addPartyEvents(batch, strings, make, name());
+            addProcessEvents(batch, strings, make, name());
         return batch;
     }
 
@@ -167,7 +167,7 @@ private:
             writer.writeEnvironment(
                 std::array{EnvironmentEntry{"gpu", name()}, EnvironmentEntry{"none", ""}});
         if (chance(3))
-            writer.writeParties(partiesOf(name()));
+            writer.writeTopology(topologyOf(name()));
         if (chance(5))
             writer.writeCeilings(std::array{Ceiling{"GPU-" + std::to_string(below(3)), "NVIDIA H200", "copy",
                                                     4.0e12, "B/s", 20, 2e12, 1'000, "test"}});

@@ -73,7 +73,7 @@ class Checker:
         answers += self.check_path(found, recording, steps)
         answers += self.check_laws(found, recording, rows)
         if len({rank for rank, _ in steps}) > 1:
-            answers += self.check_ranks(found, recording, steps, truth["meetings"])
+            answers += self.check_ranks(found, recording, steps, truth["collectives"])
         else:
             answers += self.check_unmarked(found, folder, steps)
         for change, walls in truth["what_if"].items():
@@ -169,7 +169,7 @@ class Checker:
     def outside(value, limits):
         return value - min(max(value, min(limits)), max(limits))
 
-    def check_ranks(self, found, recording, steps, meetings):
+    def check_ranks(self, found, recording, steps, collectives):
         answers = 0
         for row in self.show(recording, "ranks"):
             key = (row["rank"], row["step"])
@@ -179,15 +179,15 @@ class Checker:
                              steps[key]["exposed_communication"])
         rows = sorted(self.show(recording, "collectives"), key=lambda row: (row["step"], row["sequence"]))
         answers += 1
-        if len(rows) != len(meetings):
-            found.append(("collectives", None, None, f"{len(rows)} instead of {len(meetings)}"))
+        if len(rows) != len(collectives):
+            found.append(("collectives", None, None, f"{len(rows)} instead of {len(collectives)}"))
             return answers
-        for row, meeting in zip(rows, meetings):
+        for row, collective in zip(rows, collectives):
             answers += 1
-            is_late = meeting["late"] > 2 * LEAST_NS
-            if is_late and row["late_rank"] != meeting["last_rank"]:
+            is_late = collective["late"] > 2 * LEAST_NS
+            if is_late and row["late_rank"] != collective["last_rank"]:
                 found.append(("late rank", row["late_rank"], row["step"],
-                              f"instead of {meeting['last_rank']}, late by {meeting['late'] / 1e3:.1f} us"))
+                              f"instead of {collective['last_rank']}, late by {collective['late'] / 1e3:.1f} us"))
         return answers
 
     def check_change(self, found, recording, steps, change, walls, works):

@@ -100,7 +100,7 @@ struct Event {
     std::int64_t correlation = 0;
 };
 
-struct Meeting {
+struct CollectiveState {
     std::vector<std::uint32_t> arrivals;
     std::vector<std::uint32_t> transfers;
 };
@@ -418,20 +418,20 @@ private:
 
     void meet(const Instruction& instruction, Stream& stream, std::int64_t correlation)
     {
-        Meeting& meeting = meetings_[instruction.number];
+        CollectiveState& collective = collectives_[instruction.number];
         const std::uint32_t arrival = node(Work::Communication, Duration(0), reasonsOf(stream, instruction));
         const std::uint32_t transfer = node(Work::Communication, instruction.duration, {}, true);
-        meeting.arrivals.push_back(arrival);
-        meeting.transfers.push_back(transfer);
+        collective.arrivals.push_back(arrival);
+        collective.transfers.push_back(transfer);
         stream.tail = {transfer};
         stream.commands.push_back(transfer);
         ExecutedWork work = workOf(instruction, correlation);
         work.collective = instruction.number;
         addWork(std::move(work), arrival, transfer);
-        if (meeting.arrivals.size() < ranks_.size())
+        if (collective.arrivals.size() < ranks_.size())
             return;
-        for (const std::uint32_t each : meeting.transfers) {
-            for (const std::uint32_t other : meeting.arrivals)
+        for (const std::uint32_t each : collective.transfers) {
+            for (const std::uint32_t other : collective.arrivals)
                 nodes_.addReason(each, {other, Duration(0), Work::Communication});
             nodes_.release(each);
         }
@@ -567,7 +567,7 @@ private:
     NodeTimes nodes_;
     std::vector<Rank> ranks_;
     std::vector<ThreadState> threads_;
-    std::map<std::int64_t, Meeting> meetings_;
+    std::map<std::int64_t, CollectiveState> collectives_;
     std::size_t thread_ = 0; ///< that acts now
     Execution execution_;
     std::vector<Limits> callLimits_;

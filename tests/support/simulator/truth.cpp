@@ -187,19 +187,19 @@ private:
 
     void addMeetings()
     {
-        std::map<std::int64_t, std::vector<const ExecutedWork*>> meetings;
+        std::map<std::int64_t, std::vector<const ExecutedWork*>> collectives;
         for (const ExecutedWork& work : execution_.works)
             if (work.collective != kNoNumber)
-                meetings[work.collective].push_back(&work);
-        for (auto& [number, works] : meetings) {
+                collectives[work.collective].push_back(&work);
+        for (auto& [number, works] : collectives) {
             if (works.size() < 2)
                 continue;
             std::ranges::sort(works, {}, [](const ExecutedWork* work) { return work->start; });
             const ExecutedWork& last = *works.back();
-            truth_.meetings.push_back({.number = number,
-                                       .lastRank = last.rank,
-                                       .late = last.start - works[works.size() - 2]->start,
-                                       .transfer = last.end - last.start});
+            truth_.collectives.push_back({.number = number,
+                                          .lastRank = last.rank,
+                                          .late = last.start - works[works.size() - 2]->start,
+                                          .transfer = last.end - last.start});
         }
     }
 
@@ -237,7 +237,7 @@ nlohmann::json jsonOf(const PeriodTruth& truth)
 
 nlohmann::json jsonOf(const Truth& truth)
 {
-    nlohmann::json json{{"steps", nlohmann::json::array()}, {"meetings", nlohmann::json::array()}};
+    nlohmann::json json{{"steps", nlohmann::json::array()}, {"collectives", nlohmann::json::array()}};
     for (const StepTruth& step : truth.steps)
         json["steps"].push_back({{"rank", step.rank},
                                  {"step", step.number},
@@ -248,11 +248,11 @@ nlohmann::json jsonOf(const Truth& truth)
                                  {"busy", step.busy.count()},
                                  {"idle", jsonOf(step.idle)},
                                  {"exposed_communication", step.exposedCommunication.count()}});
-    for (const MeetingTruth& meeting : truth.meetings)
-        json["meetings"].push_back({{"number", meeting.number},
-                                    {"last_rank", meeting.lastRank},
-                                    {"late", meeting.late.count()},
-                                    {"transfer", meeting.transfer.count()}});
+    for (const CollectiveTruth& collective : truth.collectives)
+        json["collectives"].push_back({{"number", collective.number},
+                                       {"last_rank", collective.lastRank},
+                                       {"late", collective.late.count()},
+                                       {"transfer", collective.transfer.count()}});
     return json;
 }
 

@@ -39,7 +39,7 @@ struct StepTruth {
 };
 
 /// A collective of several ranks.
-struct MeetingTruth {
+struct CollectiveTruth {
     std::int64_t number = 0;
     std::size_t lastRank = 0;
     Duration late{0};     ///< from the arrival of the second to last rank
@@ -48,7 +48,7 @@ struct MeetingTruth {
 
 struct Truth {
     std::vector<StepTruth> steps; ///< by rank, then in order of time
-    std::vector<MeetingTruth> meetings;
+    std::vector<CollectiveTruth> collectives;
 };
 
 Truth truthOf(const SimulatedProgram& program, const Execution& execution);

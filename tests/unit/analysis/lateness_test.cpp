@@ -22,19 +22,19 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kTransfer = 40'000;
 
-PartyIndex partiesOf(int ranks)
+TopologyIndex topologyOf(int ranks)
 {
-    RunParties parties;
+    RunTopology topology;
     for (std::int32_t rank = 0; rank < ranks; ++rank)
-        parties.processes.push_back({.id = ProcessIndex{rank}, .pid = 100 + rank, .rank = rank});
-    return {std::move(parties), {}};
+        topology.processes.push_back({.id = ProcessIndex{rank}, .pid = 100 + rank, .rank = rank});
+    return {std::move(topology), {}};
 }
 
 /// A training of several ranks: in each step the ranks work, start collectives that the last one lets begin, and meet at
 /// the end or not.
 class FakeTraining {
 public:
-    explicit FakeTraining(int ranks) : ranks_(ranks), parties_(partiesOf(ranks)), clocks_(ranks, 1'000'000)
+    explicit FakeTraining(int ranks) : ranks_(ranks), topology_(topologyOf(ranks)), clocks_(ranks, 1'000'000)
     {
         for (int rank = 0; rank < ranks; ++rank)
             all_ += (rank > 0 ? "," : "") + std::to_string(rank);
@@ -81,7 +81,7 @@ public:
 
     std::vector<MatchedCollective> matched() const
     {
-        return matchCollectives(records_, {}, parties_, [this](StringId id) { return strings_.text(id); });
+        return matchCollectives(records_, {}, topology_, [this](StringId id) { return strings_.text(id); });
     }
     std::vector<CollectiveTiming> timings() const { return timeCollectives(matched(), starts_); }
     std::vector<StepLateness> lateness() const { return latenessOfSteps(matched(), timings()); }
@@ -91,7 +91,7 @@ public:
 
 private:
     int ranks_;
-    PartyIndex parties_;
+    TopologyIndex topology_;
     std::string all_;
     StringTable strings_;
     std::vector<std::int64_t> clocks_;

@@ -47,10 +47,10 @@ FakeTrace stepOf(StringTable& strings, std::int32_t step, std::int64_t begin, st
     return trace;
 }
 
-MemoryFacts rehearsal(StringTable& strings)
+MemoryFacts referenceStep(StringTable& strings)
 {
     MemoryFacts facts;
-    facts.rehearsed = stepOf(strings, 0, 0, 100).batch().allocEvents;
+    facts.reference = stepOf(strings, 0, 0, 100).batch().allocEvents;
     facts.saved = {savedAt(101, 10)};
     facts.held = {held(MemoryCategory::Gradients, 103, 20)};
     return facts;
@@ -102,11 +102,11 @@ TEST(AllocationUses, AllocationsOutsideRangesAreUnattributed)
     EXPECT_THAT(categoriesOf(trace, {}), ElementsAre(Unattributed, Temporaries));
 }
 
-TEST(MemoryLabels, AStepsAllocationsHaveTheUsesOfTheRehearsedStep)
+TEST(MemoryLabels, AStepsAllocationsHaveTheUsesOfTheReferenceStep)
 {
     StringTable strings;
     MemoryLabels labels(strings);
-    labels.learn(rehearsal(strings));
+    labels.learn(referenceStep(strings));
     for (const std::int32_t step : {0, 1})
         EXPECT_THAT(wordsOf(stepOf(strings, step, 1000 * (step + 1), 500), labels, strings),
                     ElementsAre("activations", "temporaries", "temporaries", "temporaries", "gradients",
@@ -130,11 +130,11 @@ TEST(MemoryLabels, FreesOfOlderBlocksGetTheUseOfTheirBlock)
                 ElementsAre("gradients", "gradients", "unattributed", "unattributed"));
 }
 
-TEST(MemoryLabels, AllocationsThatWereNotRehearsedAreCountedAndTemporary)
+TEST(MemoryLabels, AllocationsThatTheReferenceStepLacksAreCountedAndTemporary)
 {
     StringTable strings;
     MemoryLabels labels(strings);
-    labels.learn(rehearsal(strings));
+    labels.learn(referenceStep(strings));
     FakeTrace trace(strings);
     trace.step(0, 1000, 1100).alloc(1, 24, 1001).at("step/forward/ffn");
     for (std::uint64_t i = 0; i < 3; ++i)
@@ -144,11 +144,11 @@ TEST(MemoryLabels, AllocationsThatWereNotRehearsedAreCountedAndTemporary)
     EXPECT_EQ(labels.unmatched(), 2) << "one with another size and one extra";
 }
 
-TEST(MemoryLabels, AnEventWithoutAnOpGetsTheRehearsedOne)
+TEST(MemoryLabels, AnEventWithoutAnOpGetsThatOfTheReferenceStep)
 {
     StringTable strings;
-    MemoryFacts facts = rehearsal(strings);
-    facts.rehearsed[0].op = OpId{42};
+    MemoryFacts facts = referenceStep(strings);
+    facts.reference[0].op = OpId{42};
     MemoryLabels labels(strings);
     labels.learn(facts);
     std::vector<AllocEvent> events = stepOf(strings, 0, 1000, 500).batch().allocEvents;

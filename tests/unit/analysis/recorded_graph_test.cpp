@@ -29,7 +29,7 @@ protected:
                                    .device = device_.empty() ? batch.deviceEvents : device_,
                                    .waits = waits_,
                                    .collectives = collectives_,
-                                   .parties = parties_,
+                                   .topology = topology_,
                                    .textOf = trace.textOf(),
                                    .onGpu = onGpu});
         const Interval wall{timestampAt(start), timestampAt(end)};
@@ -64,7 +64,7 @@ protected:
         return text;
     }
 
-    PartyIndex parties_;
+    TopologyIndex topology_;
     RecordedGraph recorded_;
     std::vector<ApiCall> calls_;
     std::vector<DeviceEvent> device_;
@@ -288,7 +288,7 @@ TEST_F(RecordedPath, CrossesToTheThreadOfBackwardAndBack)
                                .device = {},
                                .waits = {},
                                .collectives = {},
-                               .parties = parties_,
+                               .topology = topology_,
                                .textOf = trace.textOf()});
     const auto last = recorded_.lastOf({}, ThreadId{1}, timestampAt(100 * kMicro));
     ASSERT_TRUE(last);

@@ -57,7 +57,7 @@ public:
                                    .device = device_,
                                    .waits = {},
                                    .collectives = {},
-                                   .parties = parties_,
+                                   .topology = topology_,
                                    .textOf = trace_.textOf()});
         for (const Range& range : batch.ranges)
             steps_.push_back({.step = range.step,
@@ -101,7 +101,7 @@ private:
     FakeTrace trace_{strings_};
     std::vector<Kernel> kernels_;
     std::vector<DeviceEvent> device_;
-    PartyIndex parties_;
+    TopologyIndex topology_;
     RecordedGraph recorded_;
     std::vector<RecordedStep> steps_;
 };
@@ -178,7 +178,7 @@ TEST(WhatIf, AFullQueueKeepsItsDepth)
         batch.deviceEvents[i].launchThread = ThreadId{1};
         batch.apiCalls[i].correlation = batch.deviceEvents[i].correlation;
     }
-    const PartyIndex parties;
+    const TopologyIndex topology;
     const RecordedGraph recorded = recordedGraph({.ranges = batch.ranges,
                                                   .ops = {},
                                                   .frames = {},
@@ -186,7 +186,7 @@ TEST(WhatIf, AFullQueueKeepsItsDepth)
                                                   .device = batch.deviceEvents,
                                                   .waits = {},
                                                   .collectives = {},
-                                                  .parties = parties,
+                                                  .topology = topology,
                                                   .textOf = trace.textOf()});
     const Interval wall{timestampAt(0), timestampAt(host * kMicro)};
     const std::vector<RecordedStep> steps{{.step = 0, .thread = ThreadId{1}, .wall = wall, .host = wall}};
@@ -233,7 +233,7 @@ TEST(WhatIf, ALaunchOfSeveralKernelsRemainsUntilAllAreLeftOut)
     std::vector<DeviceEvent> device = trace.batch().deviceEvents;
     for (DeviceEvent& event : device)
         event.launchThread = ThreadId{1};
-    const PartyIndex parties;
+    const TopologyIndex topology;
     const RecordedGraph recorded = recordedGraph({.ranges = trace.batch().ranges,
                                                   .ops = {},
                                                   .frames = {},
@@ -241,7 +241,7 @@ TEST(WhatIf, ALaunchOfSeveralKernelsRemainsUntilAllAreLeftOut)
                                                   .device = device,
                                                   .waits = {},
                                                   .collectives = {},
-                                                  .parties = parties,
+                                                  .topology = topology,
                                                   .textOf = trace.textOf()});
     const auto hostTimeWithout = [&](const std::function<bool(std::string_view)>& isLeftOut) {
         const std::vector<bool> removed =

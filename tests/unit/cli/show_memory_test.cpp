@@ -101,7 +101,7 @@ TEST_F(Show, SavedTensorsAreCountedOncePerStorage)
     EXPECT_EQ(layers[1]["key"], "norm");
     EXPECT_EQ(layers[1]["activations"], 0) << "shared with a tensor of layers.0";
     EXPECT_EQ(valid({"saved", "--run", "1", "--range", "**/norm"}, "saved").size(), 1u);
-    EXPECT_THAT(run({"saved", "--run", "2"}), HasSubstr("has no ledger of what backward needs"));
+    EXPECT_THAT(run({"saved", "--run", "2"}), HasSubstr("has no list of the tensors that backward needs"));
 }
 
 TEST_F(Show, MemoryOfReplayedStepsIsThatOfTheirGraph)

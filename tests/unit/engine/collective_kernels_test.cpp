@@ -85,10 +85,10 @@ TEST(CollectiveKernels, FindThoseThatSurroundCopies)
     Sink sink;
     CollectiveKernels kernels(sink, strings);
     TraceBatch batch;
-    const StringId meeting = strings.intern("tilescope::kernels::ranks::(anonymous namespace)::meetKernel");
+    const StringId barrier = strings.intern("tilescope::kernels::ranks::(anonymous namespace)::meetKernel");
     DeviceEvent copy = kernel(strings.intern("Memcpy PtoP"), 5, 120, 210, 290);
     copy.kind = DeviceEventKind::Memcpy;
-    batch.deviceEvents = {kernel(meeting, 5, 110, 200, 205), copy, kernel(meeting, 5, 130, 295, 300)};
+    batch.deviceEvents = {kernel(barrier, 5, 110, 200, 205), copy, kernel(barrier, 5, 130, 295, 300)};
     kernels.consume(std::move(batch));
     const TraceBatch events = kernels.eventsOf({record(5, 1, 100, 150)}, true);
     ASSERT_EQ(events.collectives.size(), 1);

@@ -37,7 +37,7 @@ public:
     std::vector<TraceBatch> batches;
     std::vector<CounterValue> counters;
     std::vector<EnvironmentEntry> facts;
-    std::vector<MemoryFacts> memory; ///< after the rehearsal, before and after the trace
+    std::vector<MemoryFacts> memory; ///< after the reference step, before and after the trace
     std::function<void(const Sample&)> onSample;
 };
 

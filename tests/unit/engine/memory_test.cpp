@@ -1,4 +1,4 @@
-// Who holds which memory, on real steps: the ledger of saved tensors against the allocator's events, and
+// Who holds which memory, on real steps: the list of saved tensors against the allocator's events, and
 // categories against the allocator's count.
 
 #include "core/analysis/memory/memory_labels.h"
@@ -40,7 +40,7 @@ std::unique_ptr<Recorded> recordedBy(const ExperimentSpec& spec)
     const RunResult result = engine.runPoint(spec, recorder, {});
     EXPECT_EQ(result.status, RunStatus::Ok) << result.reason;
     recorded->flags = result.flags;
-    EXPECT_EQ(recorder.memory.size(), 3u) << "after the rehearsal, before and after the trace";
+    EXPECT_EQ(recorder.memory.size(), 3u) << "after the reference step, before and after the trace";
     recorded->facts = recorder.memory.at(0);
     recorded->facts.blocks = recorder.memory.at(1).blocks;
     recorded->facts.readings = recorder.memory.at(1).readings;
@@ -93,8 +93,8 @@ Totals mostOfEach(const Recorded& recorded)
     return most;
 }
 
-/// Bytes that were allocated for backward alone, by the ledger of what the graph held before backward.
-std::int64_t activationsByLedger(const Recorded& recorded)
+/// Bytes that were allocated for backward alone, by the list of what the graph held before backward.
+std::int64_t activationsBySavedList(const Recorded& recorded)
 {
     std::int64_t bytes = 0;
     for (const SavedTensor& tensor : recorded.saved)
@@ -147,7 +147,7 @@ class MemoryOf : public ::testing::TestWithParam<MemoryCase> {};
 
 } // namespace
 
-TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
+TEST_P(MemoryOf, CategoriesAddUpAndTheSavedListAgreesToTheByte)
 {
     const auto recorded = recordedBy(GetParam().spec);
     EXPECT_THAT(recorded->flags, ::testing::IsEmpty());
@@ -158,9 +158,9 @@ TEST_P(MemoryOf, CategoriesAddUpAndTheLedgerAgreesToTheByte)
     const Totals most = mostOfEach(*recorded);
     EXPECT_FALSE(most.contains(MemoryCategory::Unattributed));
     ASSERT_FALSE(recorded->saved.empty());
-    EXPECT_GT(activationsByLedger(*recorded), 0);
+    EXPECT_GT(activationsBySavedList(*recorded), 0);
     for (std::int32_t step = 0; step < GetParam().spec.traceSteps; ++step)
-        EXPECT_EQ(activationsBeforeBackward(*recorded, step), activationsByLedger(*recorded))
+        EXPECT_EQ(activationsBeforeBackward(*recorded, step), activationsBySavedList(*recorded))
             << "step " << step;
 }
 
@@ -195,7 +195,7 @@ TEST(Memory, ATrainedModelHasEachCategory)
     EXPECT_GT(most[MemoryCategory::Temporaries], 0);
 }
 
-TEST(Memory, TheLedgerNamesOpModuleAndTensor)
+TEST(Memory, TheSavedListNamesOpModuleAndTensor)
 {
     const auto recorded = recordedBy(lmSpec(Mode::Train));
     const auto matches = [&](std::string_view path, std::string_view op, std::string_view tensor) {
@@ -222,7 +222,7 @@ TEST(Memory, WithoutAGradientNothingIsSaved)
     EXPECT_TRUE(recorded->saved.empty());
     EXPECT_FALSE(mostOfEach(*recorded).contains(MemoryCategory::Activations));
     spec.grad = true;
-    EXPECT_GT(activationsByLedger(*recordedBy(spec)), 0);
+    EXPECT_GT(activationsBySavedList(*recordedBy(spec)), 0);
 }
 
 TEST(Memory, RecomputedPartsReportWhatTheyHoldWhileBackwardRuns)
@@ -230,7 +230,7 @@ TEST(Memory, RecomputedPartsReportWhatTheyHoldWhileBackwardRuns)
     const auto plain = recordedBy(lmSpec(Mode::Train));
     const auto less =
         recordedBy(lmSpec(Mode::Train, Precision::Fp32, Backend::Naive, {Checkpointing::Kind::Block, 1}));
-    EXPECT_LT(activationsByLedger(*less), activationsByLedger(*plain) / 2);
+    EXPECT_LT(activationsBySavedList(*less), activationsBySavedList(*plain) / 2);
     EXPECT_TRUE(std::ranges::any_of(less->saved, [](const SavedTensor& saved) {
         return saved.path == "step/backward/layers.1/attention" && saved.op == "aten::softmax";
     }));
@@ -275,10 +275,10 @@ TEST(Memory, RunningOutReportsTheRequestAndTheUseOfTheRest)
     EXPECT_TRUE(strings.text(failure->path).starts_with("step/")) << strings.text(failure->path);
     EXPECT_TRUE(ops.contains(failure->op));
     EXPECT_EQ(failure->step, kNoStep) << "no traced step";
-    // q, k, v and the mask were there before; the rehearsed events are the same ones.
+    // q, k, v and the mask were there before; the reference events are the same ones.
     ASSERT_EQ(recorder.memory.size(), 2u);
     EXPECT_GE(recorder.memory[0].blocks.size(), 4u);
-    EXPECT_EQ(recorder.memory[1].rehearsed.size(), events.size());
+    EXPECT_EQ(recorder.memory[1].reference.size(), events.size());
 }
 
 TEST(Memory, RunningOutInSetUpReportsTheRequestAndTheUseOfTheRest)

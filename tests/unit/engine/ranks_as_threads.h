@@ -4,8 +4,8 @@
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/cpu_ranks.h"
 #include "core/engine/ranks/gpu_ranks.h"
-#include "core/meeting/rank_hub.h"
-#include "core/meeting/rank_memory.h"
+#include "core/rendezvous/rank_hub.h"
+#include "core/rendezvous/rank_memory.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -42,24 +42,24 @@ inline bool hasDevices(Where where, int size)
 /// Runs `work` on a thread per rank: threads of one process share memory like processes.
 inline void onRanks(int size, const std::function<void(Ranks&)>& work, Where where = Where::Cpu)
 {
-    const meeting::RankMemory memory;
-    std::optional<meeting::RankHub> hub;
+    const rendezvous::RankMemory memory;
+    std::optional<rendezvous::RankHub> hub;
     if (where == Where::CpuOfHosts)
         hub.emplace();
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank)
         threads.emplace_back([&, rank] {
-            const RankSeat seat{.rank = rank,
-                                .size = size,
-                                .meeting = memory.name(),
-                                .memory = memory.path(),
-                                .patience = std::chrono::minutes(10),
-                                .hub = hub ? hub->address() : HubAddress()};
+            const RankInfo rankInfo{.rank = rank,
+                                    .size = size,
+                                    .group = memory.name(),
+                                    .memory = memory.path(),
+                                    .timeout = std::chrono::minutes(10),
+                                    .hub = hub ? hub->address() : HubAddress()};
             const Device device = deviceOf(where, rank);
             const DeviceScope current(device);
             at::set_num_threads(1); // of this rank; more only spin against each other on work this small
-            const auto ranks =
-                where == Where::Gpus ? joinOnGpus(seat, device, CollectiveMeans::Nccl) : joinOnCpu(seat);
+            const auto ranks = where == Where::Gpus ? joinOnGpus(rankInfo, device, CollectiveMeans::Nccl)
+                                                    : joinOnCpu(rankInfo);
             work(*ranks);
         });
     for (std::thread& thread : threads)

@@ -3,8 +3,8 @@
 #include "core/engine/common/failure.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/ranks/shared_board.h"
-#include "core/meeting/rank_hub.h"
-#include "core/meeting/rank_memory.h"
+#include "core/rendezvous/rank_hub.h"
+#include "core/rendezvous/rank_memory.h"
 #include "tests/unit/engine/ranks_as_threads.h"
 
 #include <ATen/ATen.h>
@@ -25,11 +25,10 @@ using ::testing::HasSubstr;
 
 namespace {
 
-RankSeat seatOf(int rank, int size, const meeting::RankMemory& memory,
-                std::chrono::duration<double> patience = 10min)
+RankInfo rankInfoOf(int rank, int size, const rendezvous::RankMemory& memory,
+                    std::chrono::duration<double> timeout = 10min)
 {
-    return {
-        .rank = rank, .size = size, .meeting = memory.name(), .memory = memory.path(), .patience = patience};
+    return {.rank = rank, .size = size, .group = memory.name(), .memory = memory.path(), .timeout = timeout};
 }
 
 /// Of several slots' length, and divisible by the number of ranks.
@@ -203,17 +202,19 @@ TEST(Ranks, NameTheRankThatLeft)
 
 TEST(Ranks, NameTheRankThatDoesNotArrive)
 {
-    // A busy machine may take longer than that to join, so the patience grows until it suffices.
+    // A busy machine may take longer than that to join, so the timeout grows until it suffices.
     std::string reason = "the start of the group";
     std::string afterwards;
-    for (std::chrono::duration<double> patience = 50ms; reason.find("the start") != std::string::npos;
-         patience *= 2) {
-        const meeting::RankMemory memory;
-        const auto seat = [&](int rank) { return seatOf(rank, 2, memory, rank == 0 ? patience : 10min); };
+    for (std::chrono::duration<double> timeout = 50ms; reason.find("the start") != std::string::npos;
+         timeout *= 2) {
+        const rendezvous::RankMemory memory;
+        const auto rankInfo = [&](int rank) {
+            return rankInfoOf(rank, 2, memory, rank == 0 ? timeout : 10min);
+        };
         std::unique_ptr<Ranks> absent; // joins, then takes part in nothing
-        std::thread joining([&] { reasonOf([&] { absent = joinOnCpu(seat(1)); }); });
+        std::thread joining([&] { reasonOf([&] { absent = joinOnCpu(rankInfo(1)); }); });
         std::unique_ptr<Ranks> present;
-        reason = reasonOf([&] { present = joinOnCpu(seat(0)); });
+        reason = reasonOf([&] { present = joinOnCpu(rankInfo(0)); });
         joining.join();
         if (!present)
             continue;
@@ -240,17 +241,17 @@ TEST(Ranks, OnSeveralHostsNameTheRankThatLeft)
 
 TEST(Ranks, OnSeveralHostsNameTheRanksThatDoNotJoin)
 {
-    const meeting::RankHub hub;
-    RankSeat seat = seatOf(1, 3, meeting::RankMemory(), 50ms);
-    seat.hub = hub.address();
-    EXPECT_EQ(reasonOf([&] { joinOnCpu(seat); }),
+    const rendezvous::RankHub hub;
+    RankInfo rankInfo = rankInfoOf(1, 3, rendezvous::RankMemory(), 50ms);
+    rankInfo.hub = hub.address();
+    EXPECT_EQ(reasonOf([&] { joinOnCpu(rankInfo); }),
               "ranks 0, 2 did not take part in the start of the group within 0.05 s");
 }
 
 TEST(Ranks, NameTheRanksThatDoNotJoin)
 {
-    const meeting::RankMemory memory;
-    EXPECT_EQ(reasonOf([&] { joinOnCpu(seatOf(1, 3, memory, 50ms)); }),
+    const rendezvous::RankMemory memory;
+    EXPECT_EQ(reasonOf([&] { joinOnCpu(rankInfoOf(1, 3, memory, 50ms)); }),
               "ranks 0, 2 did not take part in the start of the group within 0.05 s");
 }
 

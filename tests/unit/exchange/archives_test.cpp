@@ -139,7 +139,7 @@ TEST_F(Archives, ATraceIsFoundInEveryWrapping)
     for (const auto& [name, bytes] : files) {
         const ImportedRun run = importedFiles({written(bytes, name)});
         EXPECT_EQ(run.activities.size(), 2U) << name;
-        EXPECT_EQ(run.parties.processes.front().rank, 0) << name;
+        EXPECT_EQ(run.topology.processes.front().rank, 0) << name;
     }
 }
 
@@ -153,7 +153,7 @@ TEST_F(Archives, ATraceIsReadInUtf16)
                 const ImportedRun run =
                     importedFiles({written(isPacked ? gzipped(bytes) : bytes, "trace.json")});
                 EXPECT_EQ(run.activities.size(), 2U) << isLittle << hasMark << isPacked;
-                EXPECT_EQ(run.parties.processes.front().rank, 3);
+                EXPECT_EQ(run.topology.processes.front().rank, 3);
                 EXPECT_TRUE(run.losses.empty());
             }
     // A text that is cut within a character is a trace that ends early.
@@ -189,7 +189,7 @@ TEST_F(Archives, AnArchiveOfRanksIsOneRun)
                                                            {"rank1/trace.json", rankTrace(1)},
                                                            {"rank2/trace.json", rankTrace(2)}}),
                                                    "ranks.zip")});
-    EXPECT_EQ(run.parties.processes.size(), 3U);
+    EXPECT_EQ(run.topology.processes.size(), 3U);
     EXPECT_EQ(run.activities.size(), 6U);
 }
 
@@ -240,7 +240,7 @@ TEST_F(Archives, TheSameTraceTwiceIsLeftOutWithASentence)
              {"rank0.json.gz", gzipped(rankTrace(0))}, {"rank0 (copy).json", rankTrace(0)}}) {
         const ImportedRun run = importedFiles({plain, written(bytes, name)});
         EXPECT_EQ(run.activities.size(), 2U);
-        EXPECT_EQ(run.parties.processes.size(), 1U);
+        EXPECT_EQ(run.topology.processes.size(), 1U);
         EXPECT_THAT(run.summary,
                     HasSubstr(name + ": holds the same recording as rank0.json; it was left out"));
         EXPECT_EQ(run.loss("source_repeated"), 1);
@@ -249,7 +249,7 @@ TEST_F(Archives, TheSameTraceTwiceIsLeftOutWithASentence)
         importedFiles({plain, written(zipped({{"rank0.json", rankTrace(0)}}), "x.zip")});
     EXPECT_THAT(packed.summary, HasSubstr("x.zip, rank0.json: holds the same recording as rank0.json;"));
     const ImportedRun ranks = importedFiles({plain, written(rankTrace(1), "rank1.json")});
-    EXPECT_EQ(ranks.parties.processes.size(), 2U) << "equally long texts of two ranks are two recordings";
+    EXPECT_EQ(ranks.topology.processes.size(), 2U) << "equally long texts of two ranks are two recordings";
 }
 
 TEST_F(Archives, TwoRecordingsOfOneRankAreRefused)
@@ -269,7 +269,7 @@ TEST_F(Archives, TheSameEventsInAnotherLayoutAreRefused)
         refusalOfFiles({first, written(gzipped(spread), "b.json.gz")}),
         AllOf(HasSubstr("b.json.gz: holds the same events as a.json"), HasSubstr("import one of the two")));
     const ImportedRun ranks = importedFiles({first, written(trace(rankEvents(0, 3)), "b.json")});
-    EXPECT_EQ(ranks.parties.processes.size(), 2U) << "other events are another recording";
+    EXPECT_EQ(ranks.topology.processes.size(), 2U) << "other events are another recording";
 }
 
 TEST_F(Archives, TheLogFolderOfJaxIsItsNewestProfileWithoutTheCopyInJson)

@@ -13,11 +13,11 @@ void addTwoHosts(ForeignTrace& trace, const std::string& kernel, int collectives
 {
     for (std::int32_t i = 0; i < 2; ++i) {
         const std::string host = i == 0 ? "node0" : "node1";
-        trace.parties.clocks.push_back({.id = ClockIndex{i},
-                                        .name = host,
-                                        .offset = Nanoseconds(i == 0 ? 0 : 500),
-                                        .method = "wall clock"});
-        trace.parties.processes.push_back({.id = ProcessIndex{i}, .host = host, .clock = ClockIndex{i}});
+        trace.topology.clocks.push_back({.id = ClockIndex{i},
+                                         .name = host,
+                                         .offset = Nanoseconds(i == 0 ? 0 : 500),
+                                         .method = "wall clock"});
+        trace.topology.processes.push_back({.id = ProcessIndex{i}, .host = host, .clock = ClockIndex{i}});
         trace.devices.push_back({.process = ProcessIndex{i}});
         trace.streams.push_back({.process = ProcessIndex{i}, .device = static_cast<std::uint32_t>(i)});
     }
@@ -40,13 +40,13 @@ TEST(AlignHosts, FindsTheDifferenceByTheEndsOfCollectives)
     ForeignTrace trace;
     addTwoHosts(trace, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
     alignHosts(trace);
-    const ClockDomain& second = trace.parties.clocks[1];
+    const ClockDomain& second = trace.topology.clocks[1];
     EXPECT_EQ(second.method, "ends of collectives");
     EXPECT_EQ(second.offset.count(), 500 - kSkew - 1000);
     ASSERT_TRUE(second.uncertainty.has_value());
     // One of the two starts 20 us before the end, the other ends 1 us later.
     EXPECT_LE(second.uncertainty->count(), 21'000);
-    EXPECT_EQ(trace.parties.clocks[0].method, "wall clock");
+    EXPECT_EQ(trace.topology.clocks[0].method, "wall clock");
 }
 
 TEST(AlignHosts, LeavesClocksAloneWithoutCommonCollectives)
@@ -55,12 +55,12 @@ TEST(AlignHosts, LeavesClocksAloneWithoutCommonCollectives)
         ForeignTrace trace;
         addTwoHosts(trace, kernel);
         alignHosts(trace);
-        EXPECT_EQ(trace.parties.clocks[1].method, "wall clock") << kernel;
+        EXPECT_EQ(trace.topology.clocks[1].method, "wall clock") << kernel;
     }
     ForeignTrace few;
     addTwoHosts(few, "ncclDevKernel_AllReduce", 2);
     alignHosts(few);
-    EXPECT_EQ(few.parties.clocks[1].method, "wall clock");
+    EXPECT_EQ(few.topology.clocks[1].method, "wall clock");
 }
 
 TEST(AlignHosts, LeavesClocksAloneThatContradictEachOther)
@@ -71,17 +71,17 @@ TEST(AlignHosts, LeavesClocksAloneThatContradictEachOther)
     trace.activities.back().start += 3'600'000'000'000;
     trace.activities.back().end += 3'600'000'000'000;
     alignHosts(trace);
-    EXPECT_EQ(trace.parties.clocks[1].method, "wall clock");
-    EXPECT_EQ(trace.parties.clocks[1].offset.count(), 500);
+    EXPECT_EQ(trace.topology.clocks[1].method, "wall clock");
+    EXPECT_EQ(trace.topology.clocks[1].offset.count(), 500);
 }
 
 TEST(AlignHosts, ProcessesOfOneHostShareItsClock)
 {
     ForeignTrace trace;
     addTwoHosts(trace, "ncclDevKernel_AllReduce");
-    trace.parties.processes[1].host = "node0";
+    trace.topology.processes[1].host = "node0";
     alignHosts(trace);
-    EXPECT_EQ(trace.parties.clocks[1].method, "wall clock");
+    EXPECT_EQ(trace.topology.clocks[1].method, "wall clock");
 }
 
 } // namespace

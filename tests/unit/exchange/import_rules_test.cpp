@@ -287,7 +287,7 @@ TEST_F(ImportRules, DevicesThatAreNotReadAreNamedAndCountInNoFigure)
     EXPECT_EQ(losses["device_not_read"], 1);
     EXPECT_THAT(details["device_not_read"], HasSubstr("Ascend Hardware"));
     EXPECT_TRUE(reader->ranges({.run = run}).empty());
-    EXPECT_EQ(reader->parties(run).processes.size(), 1U);
+    EXPECT_EQ(reader->topology(run).processes.size(), 1U);
     EXPECT_THAT(reader->run(run)->result.flags, ElementsAre("device-not-read: Ascend Hardware"));
     EXPECT_NE(reader->run(run)->result.device, "cpu");
 }

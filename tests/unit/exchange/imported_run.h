@@ -25,7 +25,7 @@ struct ImportedRun {
     std::vector<Collective> collectives;
     std::vector<Wait> waits;
     std::vector<ThreadName> threads;
-    RunParties parties;
+    RunTopology topology;
     std::map<std::string, std::string> environment;
     std::map<std::string, std::int64_t> losses; ///< by kind, summed over details
     std::map<std::string, std::string> details; ///< of losses, by kind; several joined
@@ -44,7 +44,7 @@ struct ImportedRun {
         collectives = reader->collectives(result.run);
         waits = reader->waits(result.run);
         threads = reader->threads(result.run);
-        parties = reader->parties(result.run);
+        topology = reader->topology(result.run);
         for (const EnvironmentEntry& entry : reader->environment(result.run))
             environment[entry.key] = entry.value;
         for (const auto& lost : reader->losses(result.run)) {

@@ -122,7 +122,7 @@ TEST_F(KinetoExporting, IsReadBackWithTheSameFigures)
         EXPECT_EQ(after.text(kernels.at(0).name), kHostileNameWritten);
         EXPECT_EQ(kernels.at(0).step, 3);
         EXPECT_TRUE(kernels.at(0).op);
-        EXPECT_EQ(after.parties(imported.run).processes.at(1).rank, 1);
+        EXPECT_EQ(after.topology(imported.run).processes.at(1).rank, 1);
         EXPECT_TRUE(after.losses(imported.run).empty());
         fs::remove(original);
     }

@@ -90,10 +90,10 @@ TEST_F(Kineto, FindsTheBaseOfTheClockWhereverItStands)
     const std::vector<std::string> events{launch(5, "100"), kernel(5, "110", "1")};
     const ImportedRun first = imported(trace(events, base));
     const ImportedRun last = imported(trace(events, "", base));
-    ASSERT_THAT(first.parties.clocks, SizeIs(1));
-    EXPECT_EQ(first.parties.clocks.front().offset, last.parties.clocks.front().offset);
+    ASSERT_THAT(first.topology.clocks, SizeIs(1));
+    EXPECT_EQ(first.topology.clocks.front().offset, last.topology.clocks.front().offset);
     EXPECT_EQ(first.activities.front().start, last.activities.front().start);
-    EXPECT_NE(first.parties.clocks.front().offset.count(), 0);
+    EXPECT_NE(first.topology.clocks.front().offset.count(), 0);
 }
 
 TEST_F(Kineto, ReadsWhoTookPart)
@@ -107,14 +107,14 @@ TEST_F(Kineto, ReadsWhoTookPart)
         R"({"ph": "M", "name": "thread_name", "ts": 0, "pid": 0, "tid": 7, "args": {"name": "stream 7 "}})";
     const ImportedRun run =
         imported(trace({launch(5, "100"), kernel(5, "110", "1"), name, thread, stream}, kHeader));
-    ASSERT_THAT(run.parties.processes, SizeIs(1));
-    const TracedProcess& process = run.parties.processes.front();
+    ASSERT_THAT(run.topology.processes, SizeIs(1));
+    const TracedProcess& process = run.topology.processes.front();
     EXPECT_EQ(process.pid, 1084);
     EXPECT_EQ(process.name, "python");
     EXPECT_EQ(process.rank, 1);
     EXPECT_EQ(process.worldSize, 2);
-    ASSERT_THAT(run.parties.devices, SizeIs(1)) << "devices without events take no part";
-    const TracedDevice& device = run.parties.devices.front();
+    ASSERT_THAT(run.topology.devices, SizeIs(1)) << "devices without events take no part";
+    const TracedDevice& device = run.topology.devices.front();
     EXPECT_EQ(device.name, "NVIDIA H200");
     EXPECT_EQ(device.memory, Bytes{150109880320});
     EXPECT_EQ(device.multiprocessors, 132);
@@ -271,7 +271,7 @@ TEST_F(Kineto, ReadsTheFormOf2021)
                   R"("device": 0, "context": 1, "stream": 7, "correlation": 3, "external id": 1)"),
          interval("Kernel", "bare", R"("pid": 1, "tid": 20)", "120", "4")}));
     ASSERT_THAT(run.activities, SizeIs(2));
-    EXPECT_EQ(run.parties.devices.size(), 2U)
+    EXPECT_EQ(run.topology.devices.size(), 2U)
         << "a kernel without args takes device and stream from pid and tid";
     EXPECT_EQ(run.calls.size(), 1U);
     EXPECT_EQ(run.loss("unlaunched_activity"), 1);
@@ -294,7 +294,7 @@ TEST_F(Kineto, AssignsKernelsOfAJoinedFileByCorrelation)
         trace({launch(5, "100"),
                interval("cuda_runtime", "cudaLaunchKernel", other, "101", "1", R"("correlation": 6)"),
                kernel(5, "110", "1"), kernel(6, "120", "1")}));
-    EXPECT_THAT(run.parties.processes, SizeIs(2));
+    EXPECT_THAT(run.topology.processes, SizeIs(2));
     EXPECT_EQ(run.loss("unlaunched_activity"), 0);
 }
 
@@ -422,14 +422,14 @@ TEST_F(Kineto, AddsUpRealRecordings)
 {
     const ImportedRun rank = importedFiles({recording("ddp_rank0.json.gz")});
     EXPECT_EQ(kernelCount(rank), 400);
-    EXPECT_EQ(rank.parties.processes.front().rank, 0);
-    EXPECT_THAT(rank.parties.devices, SizeIs(1));
+    EXPECT_EQ(rank.topology.processes.front().rank, 0);
+    EXPECT_THAT(rank.topology.devices, SizeIs(1));
     const ImportedRun graphs = importedFiles({recording("compiled_graphs.json.gz")});
     EXPECT_EQ(kernelCount(graphs), 280);
     const ImportedRun both = importedFiles({recording("ddp_rank0.json.gz"), recording("ddp_rank1.json.gz")});
     EXPECT_EQ(kernelCount(both), 800);
-    EXPECT_THAT(both.parties.processes, SizeIs(2));
-    EXPECT_THAT(both.parties.devices, SizeIs(2));
+    EXPECT_THAT(both.topology.processes, SizeIs(2));
+    EXPECT_THAT(both.topology.devices, SizeIs(2));
 }
 
 } // namespace tilescope::exchange

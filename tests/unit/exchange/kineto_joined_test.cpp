@@ -76,10 +76,10 @@ std::map<std::int64_t, std::pair<int, std::int64_t>> kernelsByPid(const Imported
 {
     std::map<std::int64_t, std::pair<int, std::int64_t>> sums;
     for (const DeviceEvent& event : run.activities)
-        for (const TracedStream& stream : run.parties.streams)
+        for (const TracedStream& stream : run.topology.streams)
             if (stream.device == event.device && stream.id == event.stream) {
                 auto& [count, ns] =
-                    sums[run.parties.processes[static_cast<std::size_t>(stream.process.value)].pid];
+                    sums[run.topology.processes[static_cast<std::size_t>(stream.process.value)].pid];
                 ++count;
                 ns += (event.end - event.start).count();
             }
@@ -89,7 +89,7 @@ std::map<std::int64_t, std::pair<int, std::int64_t>> kernelsByPid(const Imported
 std::map<std::int64_t, std::optional<std::int32_t>> ranksByPid(const ImportedRun& run)
 {
     std::map<std::int64_t, std::optional<std::int32_t>> ranks;
-    for (const TracedProcess& process : run.parties.processes)
+    for (const TracedProcess& process : run.topology.processes)
         ranks[process.pid] = process.rank;
     return ranks;
 }
@@ -166,13 +166,13 @@ TEST_F(Kineto, TextProcessIdsAreProcessesWithTheRankOfTheirLabel)
                          {.pid = R"("[TP01] 5000")", .devicePid = R"("[TP01] 0")", .kernelNs = 2000},
                          {.pid = R"("[TP02] 5002")", .devicePid = R"("[TP02] 0")", .kernelNs = 3000}},
                         4, R"("distributedInfo": {"rank": 0, "world_size": 3})"));
-    ASSERT_THAT(run.parties.processes, SizeIs(3)) << "two of them have the same number on different hosts";
+    ASSERT_THAT(run.topology.processes, SizeIs(3)) << "two of them have the same number on different hosts";
     std::map<std::int32_t, std::int64_t> ns;
     for (const DeviceEvent& event : run.activities)
-        for (const TracedStream& stream : run.parties.streams)
+        for (const TracedStream& stream : run.topology.streams)
             if (stream.device == event.device && stream.id == event.stream)
-                ns[run.parties.processes[static_cast<std::size_t>(stream.process.value)].rank.value_or(-1)] +=
-                    (event.end - event.start).count();
+                ns[run.topology.processes[static_cast<std::size_t>(stream.process.value)].rank.value_or(
+                    -1)] += (event.end - event.start).count();
     EXPECT_THAT(ns, ElementsAre(std::pair(0, 4000), std::pair(1, 8000), std::pair(2, 12000)));
     EXPECT_EQ(run.loss("caller_ambiguous"), 0);
 }
@@ -191,8 +191,8 @@ TEST_F(Kineto, DevicesWithoutALabelBelongToAnyLabelledProcess)
     });
     for (const auto& events : {hostFirst, devicesFirst}) {
         const ImportedRun run = imported(trace(events));
-        ASSERT_THAT(run.parties.processes, SizeIs(2)) << "none is left for the devices alone";
-        EXPECT_THAT(run.parties.streams, SizeIs(2)) << "streams without activities are not stored";
+        ASSERT_THAT(run.topology.processes, SizeIs(2)) << "none is left for the devices alone";
+        EXPECT_THAT(run.topology.streams, SizeIs(2)) << "streams without activities are not stored";
         EXPECT_EQ(kernelsByPid(run)[500], Sum(8, 8000));
         EXPECT_EQ(kernelsByPid(run)[501], Sum(8, 16000));
         EXPECT_EQ(run.loss("caller_ambiguous"), 0);
@@ -201,7 +201,7 @@ TEST_F(Kineto, DevicesWithoutALabelBelongToAnyLabelledProcess)
     const ImportedRun alone =
         imported(trace({interval("cpu_op", "aten::mm", R"("pid": "trainer", "tid": 1)", "100", "60"),
                         interval("kernel", "gemm", R"("pid": 0, "tid": 7)", "110", "5", R"("device": 0)")}));
-    EXPECT_THAT(alone.parties.processes, SizeIs(1));
+    EXPECT_THAT(alone.topology.processes, SizeIs(1));
     EXPECT_THAT(alone.activities, SizeIs(1));
 }
 
@@ -223,9 +223,9 @@ TEST_F(Kineto, WordsAloneAreProcessesToo)
     const ImportedRun run = imported(joined({{.pid = R"("rank 3")", .devicePid = R"("rank 3")"},
                                              {.pid = R"("rank 4")", .devicePid = R"("rank 4")"}},
                                             2));
-    ASSERT_THAT(run.parties.processes, SizeIs(2));
-    EXPECT_EQ(run.parties.processes[0].rank, 3);
-    EXPECT_EQ(run.parties.processes[1].rank, 4);
+    ASSERT_THAT(run.topology.processes, SizeIs(2));
+    EXPECT_EQ(run.topology.processes[0].rank, 3);
+    EXPECT_EQ(run.topology.processes[1].rank, 4);
     EXPECT_EQ(run.loss("unlaunched_activity"), 0);
 }
 
@@ -253,8 +253,8 @@ TEST_F(Kineto, ReadsRanksThatAreTexts)
 {
     const ImportedRun run = imported(trace({launch(5, "1"), kernel(5, "2", "1")},
                                            R"("distributedInfo": {"rank": "3", "world_size": "8"})"));
-    EXPECT_EQ(run.parties.processes.front().rank, 3);
-    EXPECT_EQ(run.parties.processes.front().worldSize, 8);
+    EXPECT_EQ(run.topology.processes.front().rank, 3);
+    EXPECT_EQ(run.topology.processes.front().worldSize, 8);
 }
 
 TEST_F(Kineto, MetadataCountsWhereverItStands)
@@ -266,9 +266,9 @@ TEST_F(Kineto, MetadataCountsWhereverItStands)
     const std::vector<std::string> events{launch(5, "1"), kernel(5, "2", "1")};
     const ImportedRun first = imported(trace(events, facts));
     const ImportedRun last = imported(trace(events, "", facts));
-    EXPECT_EQ(first.parties.devices.front().capability, "9.0");
-    EXPECT_EQ(first.parties.devices, last.parties.devices);
-    EXPECT_EQ(first.parties.processes.front().rank, last.parties.processes.front().rank);
+    EXPECT_EQ(first.topology.devices.front().capability, "9.0");
+    EXPECT_EQ(first.topology.devices, last.topology.devices);
+    EXPECT_EQ(first.topology.processes.front().rank, last.topology.processes.front().rank);
     EXPECT_EQ(first.environment, last.environment);
 }
 
@@ -306,7 +306,7 @@ TEST_F(Kineto, NamesDevicesOfOtherProgramsThatItDoesNotRead)
         EXPECT_EQ(run.loss("device_not_read"), 1) << device;
         EXPECT_THAT(run.details.at("device_not_read"), HasSubstr(device));
         EXPECT_THAT(run.ranges, SizeIs(1)) << device;
-        EXPECT_THAT(run.parties.processes, SizeIs(1)) << device;
+        EXPECT_THAT(run.topology.processes, SizeIs(1)) << device;
     }
     const ImportedRun program = imported(trace({named(1, "train GPUs.py"), bare(1, "range")}));
     EXPECT_EQ(program.loss("device_not_read"), 0);

@@ -66,7 +66,7 @@ TEST_F(Kineto, DamageIsCountedInBytesAndWhatFollowsTheEventsIsRead)
         const ImportedRun run = imported(laidOut(layout, "5\" wide"));
         EXPECT_EQ(run.loss("source_not_json"), 1) << layout.name;
         EXPECT_THAT(run.details.at("source_not_json"), HasSubstr(" bytes, the first at byte "));
-        EXPECT_EQ(run.parties.devices.front().name, "NVIDIA H200") << layout.name;
+        EXPECT_EQ(run.topology.devices.front().name, "NVIDIA H200") << layout.name;
     }
 }
 

@@ -49,8 +49,8 @@ TEST_F(Nsys, ConnectsLaunchAndKernelWithinAProcessOnly)
     const ImportedRun run = imported(file);
     EXPECT_THAT(run.activities, SizeIs(3));
     EXPECT_EQ(run.loss("unlaunched_activity"), 1);
-    EXPECT_THAT(run.parties.processes, SizeIs(2));
-    EXPECT_THAT(run.parties.devices, SizeIs(2));
+    EXPECT_THAT(run.topology.processes, SizeIs(2));
+    EXPECT_THAT(run.topology.devices, SizeIs(2));
 }
 
 TEST_F(Nsys, NamesCopiesAndMemsetsByTheFilesOwnEnumeration)
@@ -193,9 +193,9 @@ TEST_F(Nsys, FindsCommunicatorAndBytesOfACollectiveInItsPayload)
     EXPECT_EQ(collective.bytes, 65'536);
     EXPECT_EQ(collective.groupSize, 4);
     EXPECT_EQ((collective.end - collective.start).count(), 800);
-    ASSERT_THAT(run.parties.processes, SizeIs(1));
-    EXPECT_EQ(run.parties.processes.front().rank, 3);
-    EXPECT_EQ(run.parties.processes.front().worldSize, 4);
+    ASSERT_THAT(run.topology.processes, SizeIs(1));
+    EXPECT_EQ(run.topology.processes.front().rank, 3);
+    EXPECT_EQ(run.topology.processes.front().worldSize, 4);
 }
 
 TEST_F(Nsys, ConnectsAWaitWithTheEventThatWasRecorded)
@@ -256,12 +256,12 @@ TEST_F(Nsys, KnowsADeviceByItsUuidBehindTheNumberOfEachProcess)
         create table TARGET_INFO_CUDA_DEVICE (gpuId integer, cudaId integer, pid integer);
         insert into TARGET_INFO_CUDA_DEVICE values (0, 0, 77), (1, 0, 88))sql");
     const ImportedRun run = imported(file);
-    ASSERT_THAT(run.parties.devices, SizeIs(2)) << "both processes call their GPU 0";
-    EXPECT_EQ(run.parties.devices[0].uuid, "GPU-aaaa-0");
-    EXPECT_EQ(run.parties.devices[1].uuid, "GPU-aaaa-1");
-    EXPECT_EQ(run.parties.devices[0].name, "NVIDIA H200");
-    EXPECT_EQ(run.parties.devices[0].multiprocessors, 132);
-    EXPECT_EQ(run.parties.devices[0].capability, "9.0");
+    ASSERT_THAT(run.topology.devices, SizeIs(2)) << "both processes call their GPU 0";
+    EXPECT_EQ(run.topology.devices[0].uuid, "GPU-aaaa-0");
+    EXPECT_EQ(run.topology.devices[1].uuid, "GPU-aaaa-1");
+    EXPECT_EQ(run.topology.devices[0].name, "NVIDIA H200");
+    EXPECT_EQ(run.topology.devices[0].multiprocessors, 132);
+    EXPECT_EQ(run.topology.devices[0].capability, "9.0");
 }
 
 TEST_F(Nsys, StoresVersionsButNoEnvironmentOrCommandLine)
@@ -290,7 +290,7 @@ TEST_F(Nsys, StoresVersionsButNoEnvironmentOrCommandLine)
     EXPECT_EQ(run.environment["cuda.driver"], "12.6");
     EXPECT_EQ(run.environment["driver"], "560.94");
     EXPECT_EQ(run.environment["host"], "node7");
-    EXPECT_EQ(run.parties.processes.front().startedUnixNs, 1'779'630'014'975'716'426);
+    EXPECT_EQ(run.topology.processes.front().startedUnixNs, 1'779'630'014'975'716'426);
     std::ifstream in(output, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     for (const char* secret : {"hunter2", "secret_path", "somebody", "API_TOKEN"})

@@ -36,13 +36,13 @@ protected:
         writer.beginRun({"lm-small", "lm", "{}", "h", "Tilescope test"});
         writer.writeEnvironment(std::array<EnvironmentEntry, 2>{
             {{.key = "host", .value = "node17"}, {.key = "gpu.name", .value = "NVIDIA H200"}}});
-        RunParties parties;
-        parties.processes.push_back({.id = ProcessIndex{0},
-                                     .pid = 12,
-                                     .host = "node17.cluster",
-                                     .name = "python",
-                                     .commandLine = "python /home/ann/secret-plan.py"});
-        writer.writeParties(parties);
+        RunTopology topology;
+        topology.processes.push_back({.id = ProcessIndex{0},
+                                      .pid = 12,
+                                      .host = "node17.cluster",
+                                      .name = "python",
+                                      .commandLine = "python /home/ann/secret-plan.py"});
+        writer.writeTopology(topology);
         writer.write(trace.batch());
         RunResult result;
         result.device = "cuda:0";

@@ -145,14 +145,14 @@ TEST_F(TraceBuilding, EqualNumbersOfTwoRanksStayApart)
     EXPECT_NE(kernels[0].launchThread, kernels[1].launchThread);
     EXPECT_NE(kernels[0].correlation, kernels[1].correlation);
     EXPECT_NE(kernels[0].range, kernels[1].range);
-    const RunParties parties = reader.parties(run);
-    ASSERT_EQ(parties.processes.size(), 2u);
-    ASSERT_EQ(parties.devices.size(), 2u);
+    const RunTopology topology = reader.topology(run);
+    ASSERT_EQ(topology.processes.size(), 2u);
+    ASSERT_EQ(topology.devices.size(), 2u);
     for (const DeviceEvent& event : kernels) {
-        const TracedProcess& process = parties.processes.at(event.device == parties.devices[0].id ? 0 : 1);
+        const TracedProcess& process = topology.processes.at(event.device == topology.devices[0].id ? 0 : 1);
         EXPECT_EQ(event.correlation.value - process.firstCorrelation, 5u);
     }
-    for (const TracedStream& stream : parties.streams)
+    for (const TracedStream& stream : topology.streams)
         EXPECT_EQ(stream.native, 7);
     EXPECT_TRUE(losses(reader).empty());
 }
@@ -178,12 +178,12 @@ TEST_F(TraceBuilding, TablesOfOneRankLeaveTheOtherOut)
     ASSERT_EQ(both.rows.size(), 1u);
     EXPECT_EQ(both.rows[0].instances, 4);
     EXPECT_EQ(both.total, Nanoseconds(2 * (200 + 300)));
-    const query::KernelsTable second = query::kernels(reader, {.parties = {.rank = 1}});
+    const query::KernelsTable second = query::kernels(reader, {.topology = {.rank = 1}});
     ASSERT_EQ(second.rows.size(), 1u);
     EXPECT_EQ(second.rows[0].instances, 2);
     EXPECT_EQ(second.total, Nanoseconds(2 * 300));
-    EXPECT_EQ(query::kernels(reader, {.parties = {.device = 0}}).total, Nanoseconds(2 * 200));
-    EXPECT_EQ(query::ops(reader, {.parties = {.pid = 101}}).rows.at(0).instances, 2);
+    EXPECT_EQ(query::kernels(reader, {.topology = {.device = 0}}).total, Nanoseconds(2 * 200));
+    EXPECT_EQ(query::ops(reader, {.topology = {.pid = 101}}).rows.at(0).instances, 2);
     const query::StepsTable steps = query::steps(reader, {});
     ASSERT_EQ(steps.rows.size(), 4u);
     for (const query::StepRow& row : steps.rows) {
@@ -191,9 +191,9 @@ TEST_F(TraceBuilding, TablesOfOneRankLeaveTheOtherOut)
             << "each rank's step counts its own GPU";
         EXPECT_EQ(row.process, "rank " + std::to_string(*row.rank));
     }
-    EXPECT_EQ(query::steps(reader, {.parties = {.rank = 1}}).rows.size(), 2u);
+    EXPECT_EQ(query::steps(reader, {.topology = {.rank = 1}}).rows.size(), 2u);
     try {
-        query::kernels(reader, {.parties = {.rank = 7}});
+        query::kernels(reader, {.topology = {.rank = 7}});
         FAIL() << "there is no rank 7";
     } catch (const Error& error) {
         EXPECT_THAT(error.sentence(), HasSubstr("it has: 0, 1"));
@@ -220,10 +220,10 @@ TEST_F(TraceBuilding, AnswersHoldForOneRankAndSaySo)
     EXPECT_EQ(lowest.rows.at(0).sentence, "A step runs these kernels: 3 in forward.");
     EXPECT_THAT(lowest.rows.at(0).command, HasSubstr(" --rank 0"));
     const query::AnswersTable other =
-        query::answers(reader, {.run = run, .parties = {.rank = 1}}, "instances");
+        query::answers(reader, {.run = run, .topology = {.rank = 1}}, "instances");
     EXPECT_EQ(other.rank, 1);
     EXPECT_EQ(other.rows.at(0).sentence, "A step runs these kernels: 4 in forward.");
-    EXPECT_THROW(query::answers(reader, {.run = run, .parties = {.rank = 2}}, "instances"), Error);
+    EXPECT_THROW(query::answers(reader, {.run = run, .topology = {.rank = 2}}, "instances"), Error);
 }
 
 TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)
@@ -239,7 +239,7 @@ TEST_F(TraceBuilding, OneDeviceOfTwoProcessesKeepsTheirStreamsApart)
     ASSERT_EQ(kernels.size(), 2u) << "equal in everything but their process";
     EXPECT_EQ(kernels[0].device, kernels[1].device);
     EXPECT_NE(kernels[0].stream, kernels[1].stream);
-    EXPECT_EQ(reader.parties(run).devices.size(), 1u);
+    EXPECT_EQ(reader.topology(run).devices.size(), 1u);
     EXPECT_EQ(losses(reader)["unlaunched_activity"], 2);
     const query::Timeline timeline = query::readTimeline(reader, run, [] { return false; }).value();
     std::vector<ProcessIndex> owners;

@@ -110,8 +110,8 @@ TEST_F(Xplane, ReadsStreamsThreadsAndSteps)
     EXPECT_THAT(run.calls, SizeIs(1));
     EXPECT_EQ(run.loss("source_not_stored"), 2) << "the derived event and the instant";
     EXPECT_THAT(run.summary, HasSubstr("host.xplane.pb: 1 kernel, 1 range"));
-    ASSERT_THAT(run.parties.processes, SizeIs(1));
-    EXPECT_EQ(run.parties.processes.front().host, "node7");
+    ASSERT_THAT(run.topology.processes, SizeIs(1));
+    EXPECT_EQ(run.topology.processes.front().host, "node7");
 }
 
 TEST_F(Xplane, EventsOfAGpuWithoutANumberAreLostAndCounted)

@@ -39,9 +39,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"cudaStreamSynchronize_ptsz_v7000", ApiClass::Synchronize},
         Case{"cudaStreamWaitEvent_v3020", ApiClass::Synchronize},
         Case{"cuCtxSynchronize_v2", ApiClass::Synchronize}, Case{"cudaEventRecord_v3020", ApiClass::Event},
-        Case{"cuEventRecordWithFlags_ptsz", ApiClass::Event}, Case{"cudaGetDevice_v3020", ApiClass::Chatter},
-        Case{"cudaGetLastError_v3020", ApiClass::Chatter},
-        Case{"cudaPeekAtLastError_v3020", ApiClass::Chatter},
+        Case{"cuEventRecordWithFlags_ptsz", ApiClass::Event},
+        Case{"cudaGetDevice_v3020", ApiClass::CountedOnly},
+        Case{"cudaGetLastError_v3020", ApiClass::CountedOnly},
+        Case{"cudaPeekAtLastError_v3020", ApiClass::CountedOnly},
         // Look alike and are none of it.
         Case{"cudaGetDeviceCount_v3020", ApiClass::Ignored},
         Case{"cudaGetDeviceProperties_v12000", ApiClass::Ignored},

@@ -168,20 +168,20 @@ inline void writeRandomRanks(const std::filesystem::path& file, int ranks, int s
     StringTable strings;
     store::RunWriter writer(file, strings);
     writer.beginRun({"test", "lm", R"({"workload": "lm"})", "hash", "test"});
-    RunParties parties;
-    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    RunTopology topology;
+    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
     std::vector<TraceBatch> batches;
     for (int rank = 0; rank < ranks; ++rank) {
         const ProcessIndex process{rank};
         const DeviceIndex device{static_cast<std::int16_t>(rank)};
-        parties.processes.push_back({.id = process,
-                                     .pid = 100 + rank,
-                                     .host = "node",
-                                     .name = "python",
-                                     .rank = rank,
-                                     .worldSize = ranks,
-                                     .clock = ClockIndex{0}});
-        parties.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
+        topology.processes.push_back({.id = process,
+                                      .pid = 100 + rank,
+                                      .host = "node",
+                                      .name = "python",
+                                      .rank = rank,
+                                      .worldSize = ranks,
+                                      .clock = ClockIndex{0}});
+        topology.devices.push_back({.id = device, .ordinal = rank, .name = "NVIDIA H200"});
         TraceBatch batch = RandomRun(strings, steps, seed + static_cast<std::uint64_t>(rank)).batch();
         const auto number = [rank](std::uint32_t own) {
             return static_cast<std::uint32_t>(1'000'000 * rank) + own;
@@ -189,7 +189,7 @@ inline void writeRandomRanks(const std::filesystem::path& file, int ranks, int s
         for (const std::uint32_t thread : {1U, 2U})
             batch.threads.push_back({ThreadId{number(thread)}, strings.intern("main"), process, 100 + rank});
         for (const std::uint32_t stream : {7U, 13U})
-            parties.streams.push_back(
+            topology.streams.push_back(
                 {.device = device, .id = StreamId{number(stream)}, .process = process, .native = stream});
         for (Range& range : batch.ranges) {
             range.id = RangeId{number(range.id.value)};
@@ -210,7 +210,7 @@ inline void writeRandomRanks(const std::filesystem::path& file, int ranks, int s
                 event.device = device;
         batches.push_back(std::move(batch));
     }
-    writer.writeParties(parties);
+    writer.writeTopology(topology);
     for (const TraceBatch& batch : batches)
         writer.write(batch);
     writer.endRun({});

@@ -131,7 +131,7 @@ TEST_F(RankTables, TellHowLongAStreamStoodStillForAGather)
 TEST_F(RankTables, AreOfTheRankAndTheStepAskedFor)
 {
     const store::RunReader reader = fileOf(FakeRanks{});
-    const RanksTable table = ranks(reader, {.parties = {.rank = 0}, .step = 3});
+    const RanksTable table = ranks(reader, {.topology = {.rank = 0}, .step = 3});
     ASSERT_EQ(table.rows.size(), 1U);
     EXPECT_EQ(table.rows[0].step, 3);
     EXPECT_EQ(table.rows[0].rank, 0);
@@ -141,7 +141,7 @@ TEST_F(RankTables, AreOfTheRankAndTheStepAskedFor)
     EXPECT_EQ(delayed.ranks.size(), 1U);
     EXPECT_EQ(delayed.wait(), 2'000'000_ns) << "of rank 0";
     EXPECT_EQ(table.straggler.steps, 8) << "of the whole run";
-    EXPECT_THROW(ranks(reader, {.parties = {.rank = 2}}), Error);
+    EXPECT_THROW(ranks(reader, {.topology = {.rank = 2}}), Error);
     EXPECT_THAT(ranks(reader, {.step = 99}).rows, IsEmpty());
 }
 

@@ -6,7 +6,7 @@
 #include "core/query/kernels/kernel_stats.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/host_memory.h"
-#include "core/query/runs/party_filter.h"
+#include "core/query/runs/process_filter.h"
 #include "core/query/timeline/timeline_reader.h"
 #include "core/query/timeline/timeline_search.h"
 #include "core/store/run_writer.h"
@@ -31,23 +31,23 @@ protected:
     {
         store::RunWriter writer(file_, strings_);
         writer.beginRun({"ranks", "trace", "{}", "hash", "test"});
-        RunParties parties;
-        parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+        RunTopology topology;
+        topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
         for (int rank = 0; rank < 2; ++rank) {
-            parties.processes.push_back({.id = ProcessIndex{rank},
-                                         .pid = 100 + rank,
-                                         .host = "node",
-                                         .name = "python",
-                                         .rank = rank,
-                                         .worldSize = 2,
-                                         .clock = ClockIndex{0}});
-            parties.devices.push_back({.id = DeviceIndex{static_cast<std::int16_t>(rank)}, .ordinal = rank});
-            parties.streams.push_back({.device = DeviceIndex{static_cast<std::int16_t>(rank)},
-                                       .id = StreamId{static_cast<std::uint32_t>(rank)},
-                                       .process = ProcessIndex{rank},
-                                       .native = 7});
+            topology.processes.push_back({.id = ProcessIndex{rank},
+                                          .pid = 100 + rank,
+                                          .host = "node",
+                                          .name = "python",
+                                          .rank = rank,
+                                          .worldSize = 2,
+                                          .clock = ClockIndex{0}});
+            topology.devices.push_back({.id = DeviceIndex{static_cast<std::int16_t>(rank)}, .ordinal = rank});
+            topology.streams.push_back({.device = DeviceIndex{static_cast<std::int16_t>(rank)},
+                                        .id = StreamId{static_cast<std::uint32_t>(rank)},
+                                        .process = ProcessIndex{rank},
+                                        .native = 7});
         }
-        writer.writeParties(parties);
+        writer.writeTopology(topology);
         for (int rank = 1; rank >= 0; --rank)
             writer.write(batchOf(rank));
         writer.endRun({});
@@ -225,10 +225,10 @@ TEST_P(Ranks, ProcessesAreTheChoicesWhereEachHasOneDevice)
 {
     const store::RunReader reader(file_);
     std::vector<std::string> titles;
-    for (const PartyChoice& choice : partyChoices({reader.parties(kRun), {}}))
+    for (const ProcessChoice& choice : topologyChoices({reader.topology(kRun), {}}))
         titles.push_back(choice.title);
     EXPECT_THAT(titles, ElementsAre("rank 0", "rank 1"));
-    EXPECT_EQ(deviceTitle({reader.parties(kRun), {}}, DeviceIndex{1}), "rank 1 GPU 1");
+    EXPECT_EQ(deviceTitle({reader.topology(kRun), {}}, DeviceIndex{1}), "rank 1 GPU 1");
 }
 
 TEST_P(Ranks, MemoryIsThatOfTheHighestPeakOrOfTheRankAskedFor)
@@ -237,16 +237,16 @@ TEST_P(Ranks, MemoryIsThatOfTheHighestPeakOrOfTheRankAskedFor)
     const auto highest = memoryHistory(reader, kRun);
     EXPECT_EQ(highest->device, DeviceIndex{1});
     EXPECT_THAT(highest->gpus, ElementsAre(DeviceIndex{0}, DeviceIndex{1}));
-    const auto peakOf = [&](const PartyQuery& parties) {
-        return memoryGroupsTable(reader, {.run = kRun, .parties = parties}).allocated;
+    const auto peakOf = [&](const ProcessQuery& topology) {
+        return memoryGroupsTable(reader, {.run = kRun, .topology = topology}).allocated;
     };
     EXPECT_EQ(peakOf({}), Bytes{2000});
     EXPECT_EQ(peakOf({.rank = 0}), Bytes{1000});
     EXPECT_EQ(peakOf({.pid = 101}), Bytes{2000});
     EXPECT_EQ(peakOf({.device = 0}), Bytes{1000});
     EXPECT_THROW(peakOf({.device = 2}), Error);
-    EXPECT_EQ(liveMemory(reader, {.run = kRun, .parties = {.rank = 0}}, {}).allocated, Bytes{1000});
-    EXPECT_EQ(memoryEvents(reader, {.run = kRun, .parties = {.rank = 0}}).events.size(), 4U);
+    EXPECT_EQ(liveMemory(reader, {.run = kRun, .topology = {.rank = 0}}, {}).allocated, Bytes{1000});
+    EXPECT_EQ(memoryEvents(reader, {.run = kRun, .topology = {.rank = 0}}).events.size(), 4U);
     if (const auto outline = memoryOutline(reader, kRun, {.device = 0})) {
         EXPECT_EQ(outline->allocated.value(outline->allocated.peak()), 1000);
     }
@@ -275,14 +275,14 @@ protected:
         {
             store::RunWriter writer(file, strings);
             writer.beginRun({"ranks", "trace", "{}", "hash", "test"});
-            RunParties parties;
+            RunTopology topology;
             TraceBatch batch;
             for (int rank = 0; rank < 2; ++rank) {
-                parties.processes.push_back({.id = ProcessIndex{rank}, .pid = 100 + rank, .rank = rank});
+                topology.processes.push_back({.id = ProcessIndex{rank}, .pid = 100 + rank, .rank = rank});
                 batch.threads.push_back({ThreadId{static_cast<std::uint32_t>(10 + rank)},
                                          strings.intern("main"), ProcessIndex{rank}, 1000 + rank});
             }
-            writer.writeParties(parties);
+            writer.writeTopology(topology);
             for (int i = 0; i < GetParam(); ++i) {
                 Op op;
                 op.id = OpId{static_cast<std::uint32_t>(i)};
@@ -307,8 +307,8 @@ protected:
         }
         const store::RunReader reader(file);
         EXPECT_EQ(hostMemoryProcess(reader, kRun), areSeveral ? ProcessIndex{} : ProcessIndex{1});
-        EXPECT_EQ(PartyFilter(reader, kRun, {.rank = 1}).hasMemoryOf({}), !areSeveral);
-        EXPECT_FALSE(PartyFilter(reader, kRun, {.rank = 0}).hasMemoryOf({}));
+        EXPECT_EQ(ProcessFilter(reader, kRun, {.rank = 1}).hasMemoryOf({}), !areSeveral);
+        EXPECT_FALSE(ProcessFilter(reader, kRun, {.rank = 0}).hasMemoryOf({}));
         return readTimeline(reader, kRun, testing::kNotCancelled).value();
     }
 

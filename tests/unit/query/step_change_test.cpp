@@ -196,16 +196,16 @@ std::filesystem::path writeRanks(const std::filesystem::path& file, std::int64_t
     trace.step(0, 0, 1300).op("aten::mm", 0, 900 + end);
     TraceBatch batch = trace.batch();
     batch.ranges[1].thread = batch.ops[2].thread = ThreadId{2};
-    RunParties parties;
-    parties.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    RunTopology topology;
+    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
     for (const int rank : {0, 1}) {
-        parties.processes.push_back({.id = ProcessIndex{rank},
-                                     .pid = 100 + rank,
-                                     .host = "node",
-                                     .name = "engine",
-                                     .rank = rank,
-                                     .worldSize = 2,
-                                     .clock = ClockIndex{0}});
+        topology.processes.push_back({.id = ProcessIndex{rank},
+                                      .pid = 100 + rank,
+                                      .host = "node",
+                                      .name = "engine",
+                                      .rank = rank,
+                                      .worldSize = 2,
+                                      .clock = ClockIndex{0}});
         batch.threads.push_back({ThreadId{static_cast<std::uint32_t>(1 + rank)}, strings.intern("main"),
                                  ProcessIndex{rank}, 100 + rank});
     }
@@ -219,7 +219,7 @@ std::filesystem::path writeRanks(const std::filesystem::path& file, std::int64_t
     batch.collectives.push_back(reduce);
     store::RunWriter writer(file, strings);
     writer.beginRun({"test", "lm", "{}", "hash", "test"});
-    writer.writeParties(parties);
+    writer.writeTopology(topology);
     writer.write(batch);
     writer.endRun({});
     return file;

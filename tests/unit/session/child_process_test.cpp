@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-constexpr auto kPatience = 90s; // on a machine that others keep busy
+constexpr auto kTimeout = 90s; // on a machine that others keep busy
 
 /// Runs `script` in a shell as if it were an engine, until it has ended.
 struct Ran {
@@ -29,7 +29,7 @@ Ran runShell(const std::string& script, const std::map<std::string, std::string>
     EngineProcess process("/bin/sh", {"-c", script}, environment);
     process.closeInput();
     Ran ran;
-    const SteadyTime giveUp = std::chrono::steady_clock::now() + kPatience;
+    const SteadyTime giveUp = std::chrono::steady_clock::now() + kTimeout;
     while (!process.ended() && std::chrono::steady_clock::now() < giveUp)
         process.pump(giveUp, -1, [&](Event&& event) { ran.events.push_back(std::move(event)); });
     ran.exit = process.exit();
@@ -65,7 +65,7 @@ TEST(EngineProcess, KeepsTheLastWordsOnly)
 
 TEST(EngineProcess, EndsThoughAChildOfItsOwnKeepsItsPipesOpen)
 {
-    // The child outlives all patience: only an engine that is not waited for together with it ends in time.
+    // The child outlives all timeouts: only an engine that is not waited for together with it ends in time.
     const Ran ran = runShell("sleep 600 & echo $! >&2; exit 3");
     EXPECT_EQ(ran.exit.code, 3);
     const pid_t child = std::stoi(ran.lastWords);

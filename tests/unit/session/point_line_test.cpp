@@ -24,23 +24,23 @@ TEST(PointLine, CarriesEveryKeyOfASpec)
     EXPECT_EQ(read.spec, point.spec);
 }
 
-TEST(PointLine, CarriesTheSeatOfARank)
+TEST(PointLine, CarriesTheDescriptionOfARank)
 {
     PointLine point{1, 1, {}};
     point.spec.name = "ranks";
     point.spec.workload = Workload::Attention;
-    EXPECT_FALSE(parsePointLine(pointLine(point)).seat);
-    point.seat = RankSeat{.rank = 1,
-                          .size = 4,
-                          .meeting = "m-1",
-                          .memory = "/proc/7/fd/9",
-                          .patience = std::chrono::duration<double>(2.5)};
-    EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
-    point.seat->node = 1;
-    point.seat->localRank = 1;
-    point.seat->localSize = 2;
-    point.seat->hub = {.hosts = {"node1", "10.0.0.1"}, .port = 40'000, .secret = "s"};
-    EXPECT_EQ(parsePointLine(pointLine(point)).seat, point.seat);
+    EXPECT_FALSE(parsePointLine(pointLine(point)).rankInfo);
+    point.rankInfo = RankInfo{.rank = 1,
+                              .size = 4,
+                              .group = "m-1",
+                              .memory = "/proc/7/fd/9",
+                              .timeout = std::chrono::duration<double>(2.5)};
+    EXPECT_EQ(parsePointLine(pointLine(point)).rankInfo, point.rankInfo);
+    point.rankInfo->node = 1;
+    point.rankInfo->localRank = 1;
+    point.rankInfo->localSize = 2;
+    point.rankInfo->hub = {.hosts = {"node1", "10.0.0.1"}, .port = 40'000, .secret = "s"};
+    EXPECT_EQ(parsePointLine(pointLine(point)).rankInfo, point.rankInfo);
 }
 
 TEST(JoinLine, NamesTheRunsOfTheOtherRanks)

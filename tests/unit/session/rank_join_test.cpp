@@ -149,18 +149,18 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
     for (const Wait& wait : all.waits)
         EXPECT_TRUE(streams.contains(wait.stream) && streams.contains(wait.waitedFor));
 
-    const RunParties& parties = join.parties();
-    ASSERT_EQ(parties.devices.size(), 2);
-    EXPECT_EQ(parties.devices[0].name, "NVIDIA H100");
-    EXPECT_EQ(parties.devices[1].name, "NVIDIA H200");
-    EXPECT_EQ(parties.devices[1].memory, Bytes{1000});
-    ASSERT_EQ(parties.streams.size(), 4);
-    for (const TracedStream& stream : parties.streams) {
+    const RunTopology& topology = join.topology();
+    ASSERT_EQ(topology.devices.size(), 2);
+    EXPECT_EQ(topology.devices[0].name, "NVIDIA H100");
+    EXPECT_EQ(topology.devices[1].name, "NVIDIA H200");
+    EXPECT_EQ(topology.devices[1].memory, Bytes{1000});
+    ASSERT_EQ(topology.streams.size(), 4);
+    for (const TracedStream& stream : topology.streams) {
         EXPECT_EQ(stream.process.value, stream.device.value);
         EXPECT_THAT(stream.native, ::testing::AnyOf(7, 13));
     }
-    EXPECT_EQ(parties.processes[0].firstCorrelation, 0);
-    EXPECT_GT(parties.processes[1].firstCorrelation, 0);
+    EXPECT_EQ(topology.processes[0].firstCorrelation, 0);
+    EXPECT_GT(topology.processes[1].firstCorrelation, 0);
 }
 
 TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
@@ -179,7 +179,7 @@ TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
             event.launchThread = ThreadId{100};
         batch.deviceEvents.front().launched = Timestamp(Nanoseconds(5));
         writer.write(batch);
-        RunParties itself;
+        RunTopology itself;
         itself.clocks.push_back({.id = ClockIndex{0},
                                  .name = "second",
                                  .offset = Nanoseconds(-4),
@@ -187,7 +187,7 @@ TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
                                  .method = "times asked over the network"});
         itself.processes.push_back(
             {.id = ProcessIndex{1}, .pid = 77, .host = "second", .rank = 1, .clock = ClockIndex{0}});
-        writer.writeParties(itself);
+        writer.writeTopology(itself);
         RunResult result;
         result.device = "cuda:0";
         writer.endRun(result);
@@ -201,24 +201,24 @@ TEST(RankJoin, MovesTheRecordsOfAnotherNodeOntoTheClockOfRank0)
     join.describeDevices(0, {std::begin(ofFirst), std::end(ofFirst)});
     const TraceBatch all = join.take();
 
-    const RunParties& parties = join.parties();
-    ASSERT_EQ(parties.clocks.size(), 2);
-    EXPECT_EQ(parties.clocks[1].offset, Nanoseconds(-4));
-    EXPECT_EQ(parties.clocks[1].uncertainty, Nanoseconds(3));
-    ASSERT_EQ(parties.processes.size(), 2);
-    EXPECT_EQ(parties.processes[1].pid, 77) << "not that of srun";
-    EXPECT_EQ(parties.processes[1].host, "second");
-    EXPECT_EQ(parties.processes[1].clock, ClockIndex{1});
-    ASSERT_EQ(parties.devices.size(), 2);
-    EXPECT_EQ(parties.devices[0].name, "NVIDIA H100");
-    EXPECT_EQ(parties.devices[1].name, "NVIDIA H200");
-    EXPECT_EQ(parties.devices[1].ordinal, 0);
-    EXPECT_EQ(parties.devices[1].host, "second");
+    const RunTopology& topology = join.topology();
+    ASSERT_EQ(topology.clocks.size(), 2);
+    EXPECT_EQ(topology.clocks[1].offset, Nanoseconds(-4));
+    EXPECT_EQ(topology.clocks[1].uncertainty, Nanoseconds(3));
+    ASSERT_EQ(topology.processes.size(), 2);
+    EXPECT_EQ(topology.processes[1].pid, 77) << "not that of srun";
+    EXPECT_EQ(topology.processes[1].host, "second");
+    EXPECT_EQ(topology.processes[1].clock, ClockIndex{1});
+    ASSERT_EQ(topology.devices.size(), 2);
+    EXPECT_EQ(topology.devices[0].name, "NVIDIA H100");
+    EXPECT_EQ(topology.devices[1].name, "NVIDIA H200");
+    EXPECT_EQ(topology.devices[1].ordinal, 0);
+    EXPECT_EQ(topology.devices[1].host, "second");
 
     ASSERT_EQ(all.deviceEvents.size(), 4);
     int moved = 0;
     for (const DeviceEvent& event : all.deviceEvents) {
-        if (event.device != parties.devices[1].id)
+        if (event.device != topology.devices[1].id)
             continue;
         const bool isFirst = strings.text(event.name) == "gemm";
         EXPECT_EQ(event.start, Timestamp(Nanoseconds(isFirst ? 6 : 16)));

@@ -36,7 +36,7 @@ protected:
         options.engine = FAKE_ENGINE;
         // Long, so that a busy machine changes no verdict: a test of force shortens the one it is about, and
         // one that waited in vain for another ends with ctest's own limit.
-        options.patience = {.startUp = 10min, .pastTimeout = 10min, .afterStop = 10min, .sealing = 10min};
+        options.timeouts = {.startUp = 10min, .pastTimeout = 10min, .afterStop = 10min, .sealing = 10min};
     }
 
     /// As many points as the script has words.
@@ -182,16 +182,16 @@ TEST_F(SupervisedNodes, BecomeProcessesOfOneRunOnOneClock)
     EXPECT_EQ(run("ok,ok").counts.ok, 2);
     const store::RunReader reader(options.file);
     ASSERT_EQ(reader.runs().size(), 2);
-    const RunParties parties = reader.parties(RunId{2});
-    ASSERT_EQ(parties.processes.size(), 3);
-    ASSERT_EQ(parties.clocks.size(), 2) << "one of each node";
-    EXPECT_EQ(parties.clocks[0].offset, Nanoseconds(0));
-    ASSERT_TRUE(parties.clocks[1].uncertainty);
-    EXPECT_LE(std::chrono::abs(parties.clocks[1].offset), *parties.clocks[1].uncertainty)
+    const RunTopology topology = reader.topology(RunId{2});
+    ASSERT_EQ(topology.processes.size(), 3);
+    ASSERT_EQ(topology.clocks.size(), 2) << "one of each node";
+    EXPECT_EQ(topology.clocks[0].offset, Nanoseconds(0));
+    ASSERT_TRUE(topology.clocks[1].uncertainty);
+    EXPECT_LE(std::chrono::abs(topology.clocks[1].offset), *topology.clocks[1].uncertainty)
         << "it is this host";
     std::set<std::int64_t> pids;
     for (int rank = 0; rank < 3; ++rank) {
-        const TracedProcess& process = parties.processes[static_cast<std::size_t>(rank)];
+        const TracedProcess& process = topology.processes[static_cast<std::size_t>(rank)];
         EXPECT_EQ(process.rank, rank);
         EXPECT_EQ(process.clock, ClockIndex{rank == 0 ? 0 : 1});
         pids.insert(process.pid);
@@ -231,20 +231,20 @@ TEST_F(SupervisedRanks, BecomeProcessesOfOneRun)
     EXPECT_EQ(run("ok").counts.ok, 1);
     const store::RunReader reader(options.file);
     ASSERT_EQ(reader.runs().size(), 1);
-    const RunParties parties = reader.parties(RunId{1});
-    ASSERT_EQ(parties.processes.size(), 3);
+    const RunTopology topology = reader.topology(RunId{1});
+    ASSERT_EQ(topology.processes.size(), 3);
     std::set<std::int64_t> pids;
     for (int rank = 0; rank < 3; ++rank) {
-        EXPECT_EQ(parties.processes[static_cast<std::size_t>(rank)].rank, rank);
-        EXPECT_EQ(parties.processes[static_cast<std::size_t>(rank)].worldSize, 3);
-        pids.insert(parties.processes[static_cast<std::size_t>(rank)].pid);
+        EXPECT_EQ(topology.processes[static_cast<std::size_t>(rank)].rank, rank);
+        EXPECT_EQ(topology.processes[static_cast<std::size_t>(rank)].worldSize, 3);
+        pids.insert(topology.processes[static_cast<std::size_t>(rank)].pid);
     }
     EXPECT_EQ(pids.size(), 3);
     base.gpus = 1;
     base.parallel = Parallel::None;
     EXPECT_EQ(run("ok").counts.ok, 1);
     const store::RunReader again(options.file);
-    EXPECT_TRUE(again.parties(RunId{2}).empty());
+    EXPECT_TRUE(again.topology(RunId{2}).empty());
     EXPECT_EQ(again.counts(RunId{1}).ranges, 3 * again.counts(RunId{2}).ranges);
     std::set<RangeId> ids;
     for (const Range& range : again.ranges({.run = RunId{1}}))
@@ -439,7 +439,7 @@ TEST_F(Supervised, ThreeDeathsRunningEndTheSweep)
 TEST_F(Supervised, AHangIsEndedByForceAfterItsTimeout)
 {
     firstTimeout = 0.5;
-    options.patience.pastTimeout = 300ms;
+    options.timeouts.pastTimeout = 300ms;
     EXPECT_EQ(run("hang,ok").exitCode(), 3);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
     EXPECT_THAT(all<ResultEvent>()[0].reason, HasSubstr("timed out after 0.5 s"));
@@ -477,7 +477,7 @@ TEST_F(Supervised, IgnoresGarbageAndOverlongLines)
 TEST_F(Supervised, AFloodEndsWithThePointsTimeout)
 {
     firstTimeout = 0.5;
-    options.patience.pastTimeout = 300ms; // it reads no request
+    options.timeouts.pastTimeout = 300ms; // it reads no request
     EXPECT_EQ(run("flood,ok").exitCode(), 3);
     EXPECT_THAT(statusesStored(), ElementsAre(RunStatus::Error, RunStatus::Ok));
     EXPECT_LT(all<LogEvent>().size(), 1200U) << "a flood of log events is thinned out";
@@ -514,7 +514,7 @@ TEST_F(Supervised, AStopFinishesTheStepAndCommits)
 
 TEST_F(Supervised, AStopEndsAHangAfterTheGracePeriod)
 {
-    options.patience.afterStop = 300ms;
+    options.timeouts.afterStop = 300ms;
     onEvent = [this](const Event& event) {
         if (std::holds_alternative<SampleEvent>(event))
             stop.request_stop();

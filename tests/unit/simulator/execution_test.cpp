@@ -168,10 +168,10 @@ TEST(Execution, ACollectiveTransfersWhenTheLastRankHasArrived)
     EXPECT_EQ(execution.works[0].end, us(547));
     EXPECT_EQ(execution.works[1].start, us(507));
     const Truth truth = truthOf(both, execution);
-    ASSERT_EQ(truth.meetings.size(), 1U);
-    EXPECT_EQ(truth.meetings[0].lastRank, 1U);
-    EXPECT_EQ(truth.meetings[0].late, us(500));
-    EXPECT_EQ(truth.meetings[0].transfer, us(40));
+    ASSERT_EQ(truth.collectives.size(), 1U);
+    EXPECT_EQ(truth.collectives[0].lastRank, 1U);
+    EXPECT_EQ(truth.collectives[0].late, us(500));
+    EXPECT_EQ(truth.collectives[0].transfer, us(40));
 }
 
 TEST(Execution, AGraphRunsItsNodesInTheOrderOfTheirDependencies)

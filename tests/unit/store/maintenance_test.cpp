@@ -64,9 +64,9 @@ protected:
         batch.threads = {{ThreadId{5}, strings.intern("thread " + mark)}};
         batch.losses = {{strings.intern("loss"), LossSeverity::Warning, 3, strings.intern(mark)}};
         batch.recordsChecked = 9;
-        addPartyEvents(batch, strings, make, mark);
+        addProcessEvents(batch, strings, make, mark);
         writer.write(batch);
-        writer.writeParties(partiesOf(mark));
+        writer.writeTopology(topologyOf(mark));
         const CounterValue counters[] = {{"step/" + mark, "sm_active", 12.5, "%", 3, 1}};
         writer.writeCounters(counters);
         writer.writeCounterTracks(std::array{trackOf(mark)});
@@ -95,10 +95,10 @@ protected:
                 "f::" + mark};
     }
 
-    static void expectParties(const RunReader& reader, RunId run, const std::string& mark)
+    static void expectProcesses(const RunReader& reader, RunId run, const std::string& mark)
     {
-        const RunParties expected = partiesOf(mark);
-        const RunParties read = reader.parties(run);
+        const RunTopology expected = topologyOf(mark);
+        const RunTopology read = reader.topology(run);
         EXPECT_EQ(read.clocks, expected.clocks);
         EXPECT_EQ(read.processes, expected.processes);
         EXPECT_EQ(read.devices, expected.devices);
@@ -138,7 +138,7 @@ protected:
         EXPECT_EQ(reader.samples(run).at(0).wall, Nanoseconds(mark.size()));
         EXPECT_EQ(reader.losses(run).at(0).detail, mark);
         EXPECT_EQ(reader.text(reader.threads(run).at(0).name), "thread " + mark);
-        expectParties(reader, run, mark);
+        expectProcesses(reader, run, mark);
         const auto ranges = reader.ranges({.run = run});
         ASSERT_EQ(ranges.size(), 600u);
         const auto ops = reader.ops({.run = run});

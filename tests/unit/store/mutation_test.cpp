@@ -62,9 +62,9 @@ void writeRun(const fs::path& file, std::uint32_t events)
     batch.apiCalls = {call};
     batch.threads = {{ThreadId{5}, strings.intern("main")}};
     batch.losses = {{strings.intern("dropped"), LossSeverity::Warning, 3, strings.intern("some")}};
-    addPartyEvents(batch, strings, make, "a");
+    addProcessEvents(batch, strings, make, "a");
     writer.write(batch);
-    writer.writeParties(partiesOf("a"));
+    writer.writeTopology(topologyOf("a"));
     writer.writeCounters(std::array{CounterValue{"step", "sm_active", 12.5, "%", 3, 1}});
     writer.writeCounterTracks(std::array{CounterTrack{.name = "Power",
                                                       .unit = "W",

@@ -383,20 +383,20 @@ TEST_F(RoundTrip, KeepsWhatIsKnownOfTheMemory)
 
 TEST_F(RoundTrip, KeepsProcessesDevicesStreamsAndClocks)
 {
-    const RunParties parties = partiesOf("a");
-    const RunReader reader = written([&](RunWriter& writer) { writer.writeParties(parties); });
-    const RunParties read = reader.parties(run);
-    EXPECT_EQ(read.clocks, parties.clocks);
-    EXPECT_EQ(read.processes, parties.processes);
-    EXPECT_EQ(read.devices, parties.devices);
-    EXPECT_EQ(read.streams, parties.streams);
-    EXPECT_THROW(reader.parties(RunId{9}), Error) << "no such run";
+    const RunTopology topology = topologyOf("a");
+    const RunReader reader = written([&](RunWriter& writer) { writer.writeTopology(topology); });
+    const RunTopology read = reader.topology(run);
+    EXPECT_EQ(read.clocks, topology.clocks);
+    EXPECT_EQ(read.processes, topology.processes);
+    EXPECT_EQ(read.devices, topology.devices);
+    EXPECT_EQ(read.streams, topology.streams);
+    EXPECT_THROW(reader.topology(RunId{9}), Error) << "no such run";
 }
 
-TEST_F(RoundTrip, ARunOfOneProcessHasNoParties)
+TEST_F(RoundTrip, ARunOfOneProcessHasNoProcesses)
 {
     const RunReader reader = written([](RunWriter&) {});
-    EXPECT_TRUE(reader.parties(run).empty());
+    EXPECT_TRUE(reader.topology(run).empty());
     EXPECT_TRUE(reader.collectives(run).empty());
     EXPECT_TRUE(reader.waits(run).empty());
 }
@@ -404,7 +404,7 @@ TEST_F(RoundTrip, ARunOfOneProcessHasNoParties)
 TEST_F(RoundTrip, KeepsCollectivesWaitsAndFrames)
 {
     TraceBatch batch;
-    addPartyEvents(batch, strings, make, "a");
+    addProcessEvents(batch, strings, make, "a");
     const RunReader reader = writtenBatch(batch);
     auto collectives = reader.collectives(run);
     ASSERT_EQ(collectives.size(), 2u);

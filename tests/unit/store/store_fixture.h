@@ -119,7 +119,7 @@ inline RunHeader header(std::string name = "test")
 }
 
 /// Two ranks on two devices with clocks of their own; `mark` makes those of one run differ from another's.
-inline RunParties partiesOf(const std::string& mark)
+inline RunTopology topologyOf(const std::string& mark)
 {
     return {
         .clocks = {{.id = ClockIndex{0}, .name = mark, .method = "same clock"},
@@ -158,8 +158,8 @@ inline RunParties partiesOf(const std::string& mark)
 }
 
 /// A collective, a wait and a frame of the second process.
-inline void addPartyEvents(TraceBatch& batch, StringTable& strings, const Builder& make,
-                           const std::string& mark)
+inline void addProcessEvents(TraceBatch& batch, StringTable& strings, const Builder& make,
+                             const std::string& mark)
 {
     batch.collectives = {{.process = ProcessIndex{1},
                           .op = strings.intern("all_reduce"),

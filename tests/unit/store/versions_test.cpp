@@ -286,7 +286,7 @@ TEST_F(FirstVersion, ProcessesWithoutANumberDifferOnceAFileOfVersionThirteenIsWr
             .getInt();
     };
     EXPECT_TRUE(verify(older).hasChecksums);
-    EXPECT_EQ(RunReader(older).parties(RunId{1}).processes.size(), 2u);
+    EXPECT_EQ(RunReader(older).topology(RunId{1}).processes.size(), 2u);
     EXPECT_EQ(processes(), 1);
     setTag(older, RunId{1}, "upgraded");
     EXPECT_EQ(readHeader(older).version, newestVersion());
@@ -326,14 +326,14 @@ TEST_F(FirstVersion, FilesOfVersionEightAreReadUpgradedAndEdited)
 }
 
 // Files of version 9 know one process and one device.
-TEST_F(FirstVersion, FilesOfVersionNineHaveNoPartiesUntilTheyAreUpgraded)
+TEST_F(FirstVersion, FilesOfVersionNineHaveNoProcessesUntilTheyAreUpgraded)
 {
     const fs::path older = folder / "version-9.tscope";
     copyOf("version-9.tscope", older);
     const std::string before = contentsOf(older);
-    const auto expectNoParties = [this](const fs::path& path) {
+    const auto expectNoProcesses = [this](const fs::path& path) {
         const RunReader reader(path);
-        EXPECT_TRUE(reader.parties(RunId{1}).empty());
+        EXPECT_TRUE(reader.topology(RunId{1}).empty());
         EXPECT_TRUE(reader.collectives(RunId{1}).empty());
         EXPECT_TRUE(reader.waits(RunId{1}).empty());
         EXPECT_TRUE(reader.frames({.run = RunId{1}}).empty());
@@ -343,17 +343,17 @@ TEST_F(FirstVersion, FilesOfVersionNineHaveNoPartiesUntilTheyAreUpgraded)
         }
         expectSound(path);
     };
-    expectNoParties(older);
+    expectNoProcesses(older);
     EXPECT_EQ(contentsOf(older), before);
     {
         RunWriter writer(older, strings);
         writer.beginRun(header("new"));
-        writer.writeParties(partiesOf("new"));
+        writer.writeTopology(topologyOf("new"));
         writer.endRun({});
     }
     EXPECT_EQ(readHeader(older).version, newestVersion());
-    expectNoParties(older);
-    EXPECT_EQ(RunReader(older).parties(RunId{3}).processes, partiesOf("new").processes);
+    expectNoProcesses(older);
+    EXPECT_EQ(RunReader(older).topology(RunId{3}).processes, topologyOf("new").processes);
 }
 
 // Files of version 10 have no counters over time.

@@ -175,7 +175,7 @@ TEST_F(AssemblerTest, ARecordingForgetsLaunchesAndLossesOfTheOneBefore)
 
 TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
 {
-    assembler.begin(Recording::Rehearsal);
+    assembler.begin(Recording::ReferenceStep);
     op(kFirstOp, "aten::mm", 0, "[2, 3] [3, 4]");
     op(kFirstOp + 1, "aten::relu", 1, "[2, 4]");
     EXPECT_EQ(assembler.pending(), 0U);
@@ -190,9 +190,9 @@ TEST_F(AssemblerTest, ShapesAreLearntByTheOrderOfOps)
     EXPECT_EQ(assembler.losses().count(RecordLoss::UnmatchedShapes), 2);
 }
 
-TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
+TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheReferenceStep)
 {
-    assembler.begin(Recording::Rehearsal, {.ops = false, .shapes = true});
+    assembler.begin(Recording::ReferenceStep, {.ops = false, .shapes = true});
     op(kFirstOp, "aten::mm", 0, "[2, 3] [3, 4]");
     launch(1, 100, 0, kFirstOp);
     EXPECT_EQ(assembler.pending(), 0U);
@@ -203,7 +203,7 @@ TEST_F(AssemblerTest, LaunchesWithoutOpsGetThoseOfTheRehearsal)
         launch(correlation, 200, step);
         assembler.addActivity(kernel(correlation, 210, 220));
     }
-    launch(7, 300, 2, kNone, 1); // a second launch, which the rehearsed step did not make
+    launch(7, 300, 2, kNone, 1); // a second launch, which the reference step did not make
     assembler.addActivity(kernel(7, 310, 320));
     const TraceBatch batch = assembler.take();
     ASSERT_THAT(batch.ops, SizeIs(1));

@@ -211,7 +211,7 @@ TEST_F(CpuTracing, AllocationsBalanceAndNameTheirOps)
 TEST_F(CpuTracing, ShapesComeFromOneExtraStep)
 {
     Tracer tracer({.memory = false, .shapes = true}, strings, sink);
-    tracer.start(Recording::Rehearsal);
+    tracer.start(Recording::ReferenceStep);
     runStep(tracer, 0);
     tracer.stop();
     EXPECT_THAT(sink.all.ops, IsEmpty());

@@ -99,7 +99,7 @@ TEST_F(CuptiPipeline, ARuntimeLaunchThroughTheDriverIsOneLaunch)
     EXPECT_EQ(call.step, 0);
 }
 
-TEST_F(CuptiPipeline, FullStoresCallsWithoutTheChatter)
+TEST_F(CuptiPipeline, FullStoresCallsWithoutTheCountedCalls)
 {
     record(options(TraceLevel::Full), [&] {
         for (int i = 0; i < 30; ++i)

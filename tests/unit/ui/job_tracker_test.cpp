@@ -15,7 +15,7 @@
 namespace tilescope::ui {
 namespace {
 
-constexpr int kPatienceMs = 90'000;
+constexpr int kTimeoutMs = 90'000;
 
 void nobodyFails(const QString& sentence)
 {
@@ -39,7 +39,7 @@ TEST(JobTracker, WorksElsewhereAndDeliversHere)
             delivered = QThread::currentThread();
         },
         nobodyFails);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered != nullptr; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered != nullptr; }, kTimeoutMs));
     EXPECT_EQ(value, "made");
     EXPECT_EQ(delivered, QThread::currentThread());
     EXPECT_NE(worked, QThread::currentThread());
@@ -52,7 +52,7 @@ TEST(JobTracker, ExceptionsOfAJobAreReported)
     QString message;
     jobs.start([](const auto&) -> int { throw std::runtime_error("no such file"); },
                [](int) { ADD_FAILURE(); }, [&message](const QString& sentence) { message = sentence; });
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !message.isEmpty(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !message.isEmpty(); }, kTimeoutMs));
     EXPECT_TRUE(message.contains("no such file")) << message.toStdString();
 }
 
@@ -72,9 +72,9 @@ TEST(JobTracker, ANewJobMakesTheOneBeforeStale)
             return 1;
         },
         [&value](int made) { value = made; }, nobodyFails);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return began.load(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return began.load(); }, kTimeoutMs));
     jobs.start([](const auto&) { return 2; }, [&value](int made) { value = made; }, nobodyFails);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return value.has_value(); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return value.has_value(); }, kTimeoutMs));
     finishBackgroundWork();
     QCoreApplication::processEvents();
     EXPECT_EQ(value, 2);
@@ -105,7 +105,7 @@ TEST(JobTracker, MayGoWhileItDelivers)
                     delivered = true;
                 },
                 nobodyFails);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered; }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return delivered; }, kTimeoutMs));
 }
 
 } // namespace

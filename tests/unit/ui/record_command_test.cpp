@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "ui/window/output_view.h"
 #include "ui/window/terminal_program.h"
 
@@ -74,7 +74,7 @@ TEST(TerminalProgram, RunsInATerminalAndPassesItsOutput)
     program.start(QStringLiteral("sh"),
                   {QStringLiteral("-c"), QStringLiteral("test -t 1 && echo terminal; pwd; exit 3")},
                   QString::fromStdString(folder.path().string()));
-    ASSERT_TRUE(ended.wait(kPatienceMs));
+    ASSERT_TRUE(ended.wait(kTimeoutMs));
     EXPECT_EQ(ended.front().front().toString(), QStringLiteral("ended with exit code 3"));
     EXPECT_TRUE(output.contains("terminal"));
     EXPECT_TRUE(output.contains(QByteArray::fromStdString(folder.path().filename().string())));
@@ -92,9 +92,9 @@ TEST(TerminalProgram, CtrlCReachesTheProgram)
         {QStringLiteral("-c"),
          QStringLiteral("trap 'echo interrupted; exit 0' INT; echo ready; while :; do sleep 0.1; done")},
         QStringLiteral("/"));
-    ASSERT_TRUE(QTest::qWaitFor([&output] { return output.contains("ready"); }, kPatienceMs));
+    ASSERT_TRUE(QTest::qWaitFor([&output] { return output.contains("ready"); }, kTimeoutMs));
     program.interrupt();
-    ASSERT_TRUE(ended.wait(kPatienceMs));
+    ASSERT_TRUE(ended.wait(kTimeoutMs));
     EXPECT_TRUE(output.contains("interrupted"));
     EXPECT_TRUE(ended.front().front().toString().isEmpty());
 }
@@ -104,7 +104,7 @@ TEST(TerminalProgram, SaysWhyAProgramDoesNotStart)
     TerminalProgram program;
     QSignalSpy ended(&program, &TerminalProgram::ended);
     program.start(QStringLiteral("/no/such/program"), {}, QStringLiteral("/"));
-    ASSERT_TRUE(!ended.isEmpty() || ended.wait(kPatienceMs));
+    ASSERT_TRUE(!ended.isEmpty() || ended.wait(kTimeoutMs));
     EXPECT_TRUE(ended.front().front().toString().startsWith(QStringLiteral("not started")));
 }
 

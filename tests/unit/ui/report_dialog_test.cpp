@@ -1,7 +1,7 @@
 #include "ui/window/report_dialog.h"
 
 #include "tests/support/temporary_folder.h"
-#include "tests/ui/patience.h"
+#include "tests/ui/timeouts.h"
 #include "tests/unit/report/study_file.h"
 
 #include <QLabel>
@@ -64,11 +64,11 @@ protected:
     bool write(ReportDialog& dialog)
     {
         QPushButton& write = button(dialog, "Write");
-        if (!QTest::qWaitFor([&write] { return write.isEnabled(); }, kPatienceMs))
+        if (!QTest::qWaitFor([&write] { return write.isEnabled(); }, kTimeoutMs))
             return false;
         QSignalSpy ended(&dialog, &ReportDialog::ended);
         write.click();
-        return (!ended.isEmpty() || ended.wait(kPatienceMs)) && ended.front().front().toBool();
+        return (!ended.isEmpty() || ended.wait(kTimeoutMs)) && ended.front().front().toBool();
     }
 
     QString path(const char* name) const { return QString::fromStdString((folder_ / name).string()); }
@@ -120,7 +120,7 @@ TEST_F(ReportDialogTest, AFileWithoutStudiesHasNoReport)
     }
     ReportDialog dialog(path("empty.tscope"));
     EXPECT_TRUE(QTest::qWaitFor(
-        [&] { return shows(dialog, QStringLiteral("The file has no run of a study.")); }, kPatienceMs));
+        [&] { return shows(dialog, QStringLiteral("The file has no run of a study.")); }, kTimeoutMs));
     EXPECT_FALSE(button(dialog, "Write").isEnabled());
 }
 

@@ -42,7 +42,7 @@ std::optional<std::int32_t> smallOf(const json& object, const char* key)
     return static_cast<std::int32_t>(*value);
 }
 
-void readDevices(KinetoParties& parties, const std::string& text)
+void readDevices(KinetoTopology& topology, const std::string& text)
 {
     const json list = json::parse(text, nullptr, false);
     if (!list.is_array())
@@ -61,16 +61,16 @@ void readDevices(KinetoParties& parties, const std::string& text)
         const auto minor = smallOf(each, "computeMinor");
         if (major && minor)
             facts.capability = fmt::format("{}.{}", *major, *minor);
-        parties.describeDevice(std::move(facts));
+        topology.describeDevice(std::move(facts));
     }
 }
 
-void readDistributed(TraceBuilder& builder, KinetoParties& parties, const std::string& text)
+void readDistributed(TraceBuilder& builder, KinetoTopology& topology, const std::string& text)
 {
     const json info = json::parse(text, nullptr, false);
     if (!info.is_object())
         return;
-    parties.describeRank(smallOf(info, "rank"), smallOf(info, "world_size"));
+    topology.describeRank(smallOf(info, "rank"), smallOf(info, "world_size"));
     if (const std::string version = textOf(info, "nccl_version"); !version.empty())
         builder.addEnvironment({"nccl", version});
 }
@@ -101,18 +101,18 @@ void readVersion(TraceBuilder& builder, const std::string& key, const std::strin
 
 } // namespace
 
-bool addFileMember(TraceBuilder& builder, KinetoParties& parties, const std::string& key,
+bool addFileMember(TraceBuilder& builder, KinetoTopology& topology, const std::string& key,
                    const std::string& text)
 {
     if (key == "deviceProperties")
-        readDevices(parties, text);
+        readDevices(topology, text);
     else if (key == "distributedInfo")
-        readDistributed(builder, parties, text);
+        readDistributed(builder, topology, text);
     else if (key == "baseTimeNanoseconds") {
         const auto base = unsignedOf(text.substr(0, text.find_last_not_of(" \n\r\t") + 1));
         if (!base || *base >= static_cast<std::uint64_t>(kLatestNs))
             return false;
-        builder.clock(parties.clock()).offset = Nanoseconds(static_cast<std::int64_t>(*base));
+        builder.clock(topology.clock()).offset = Nanoseconds(static_cast<std::int64_t>(*base));
     } else if (key.ends_with("_version")) {
         readVersion(builder, key, text);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/import/kineto/kineto_parties.h"
+#include "core/exchange/import/kineto/kineto_topology.h"
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace tilescope::exchange {
 /// distributedInfo, baseTimeNanoseconds and versions. Other members are ignored.
 /// \param text  JSON
 /// \return      false if the value is out of range
-bool addFileMember(TraceBuilder& builder, KinetoParties& parties, const std::string& key,
+bool addFileMember(TraceBuilder& builder, KinetoTopology& topology, const std::string& key,
                    const std::string& text);
 
 } // namespace tilescope::exchange

@@ -146,13 +146,13 @@ std::string plainRanks(std::string_view ranks)
 } // namespace
 
 KinetoReader::KinetoReader(TraceBuilder& builder, const std::string& name)
-    : builder_(builder), parties_(builder, name)
+    : builder_(builder), topology_(builder, name)
 {
 }
 
 void KinetoReader::addMember(const std::string& key, const std::string& text)
 {
-    odd_ += addFileMember(builder_, parties_, key, text) ? 0 : 1;
+    odd_ += addFileMember(builder_, topology_, key, text) ? 0 : 1;
 }
 
 std::uint32_t KinetoReader::correlationOf(std::string_view text)
@@ -195,7 +195,7 @@ void KinetoReader::addEvent(const KinetoEvent& event)
         addInstant(event);
         return;
     case 'M':
-        parties_.addName(event);
+        topology_.addName(event);
         return;
     case 'C':
         addCounter(event);
@@ -254,11 +254,11 @@ void KinetoReader::addCounters()
         track.unit = isUnit ? member : "";
         track.end = Timestamp::max(); // the last value holds until the end
         const auto ordinal = integerOf(pid);
-        if (const ProcessIndex process = parties_.knownProcess(pid))
+        if (const ProcessIndex process = topology_.knownProcess(pid))
             track.process = process;
         else if (ordinal && *ordinal >= 0)
-            track.device = parties_.knownDevice(*ordinal);
-        builder_.addCounter(parties_.mainProcess(), std::move(track));
+            track.device = topology_.knownDevice(*ordinal);
+        builder_.addCounter(topology_.mainProcess(), std::move(track));
     }
 }
 
@@ -304,7 +304,7 @@ void KinetoReader::addInterval(const KinetoEvent& event)
 
 void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
 {
-    const ThreadId thread = parties_.threadOf(event);
+    const ThreadId thread = topology_.threadOf(event);
     switch (categoryOf(event.category)) {
     case Category::Op:
         addOp(event, thread, times);
@@ -320,7 +320,7 @@ void KinetoReader::addHostInterval(const KinetoEvent& event, Times times)
         return;
     case Category::RuntimeCall: {
         const std::uint32_t correlation = correlationOf(event.correlation);
-        parties_.addCaller(parties_.processOf(event.pid));
+        topology_.addCaller(topology_.processOf(event.pid));
         builder_.addApiCall(thread, event.name, correlation, times.start, times.end);
         return;
     }
@@ -354,7 +354,7 @@ void KinetoReader::addOp(const KinetoEvent& event, ThreadId thread, Times times)
 void KinetoReader::addRange(const KinetoEvent& event, ThreadId thread, Times times)
 {
     if (event.category.empty())
-        parties_.addBare(event.pid);
+        topology_.addBare(event.pid);
     const bool isStep = event.name.starts_with("ProfilerStep");
     builder_.addRange(thread, repairedPath(event.name, path_), times.start, times.end,
                       isStep ? SpanKind::Step : SpanKind::Range);
@@ -412,18 +412,19 @@ void KinetoReader::addHostCollective(const KinetoEvent& event, ThreadId thread, 
 void KinetoReader::addActivity(const KinetoEvent& event, DeviceEventKind kind, Times times)
 {
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = parties_.holderOf(event.pid);
+    const ProcessIndex process = topology_.holderOf(event.pid);
     const auto ordinal = event.device.empty() ? partsOfPid(event.pid).number : integerOf(event.device);
     constexpr std::int64_t kMostDevices = 1024;
     const bool isDevice = ordinal && *ordinal >= 0 && *ordinal < kMostDevices;
     odd_ += isDevice ? 0 : 1;
-    const DeviceIndex device = parties_.deviceOf(process, isDevice ? static_cast<std::int32_t>(*ordinal) : 0);
+    const DeviceIndex device =
+        topology_.deviceOf(process, isDevice ? static_cast<std::int32_t>(*ordinal) : 0);
     const auto stream = integerOf(event.stream.empty() ? event.tid : event.stream);
     odd_ += stream ? 0 : 1;
     ForeignActivity activity{.kind = kind,
                              .name = event.name,
                              .device = device,
-                             .stream = parties_.streamOf(process, device, stream.value_or(0), event.context),
+                             .stream = topology_.streamOf(process, device, stream.value_or(0), event.context),
                              .correlation = correlation,
                              .externalId = numberOf(event.externalId),
                              .graphNode = numberOf(event.graphNode),
@@ -479,7 +480,7 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
     const std::string_view kind = event.syncKind.empty() ? event.name : event.syncKind;
     const auto has = [kind](std::string_view word) { return kind.find(word) != std::string_view::npos; };
     const std::uint32_t correlation = correlationOf(event.correlation);
-    const ProcessIndex process = parties_.holderOf(event.pid);
+    const ProcessIndex process = topology_.holderOf(event.pid);
     Wait wait{.kind = has("Stream Wait")                ? WaitKind::StreamWait
                       : has("Stream")                   ? WaitKind::Stream
                       : has("Context") || has("Device") ? WaitKind::Context
@@ -492,13 +493,14 @@ void KinetoReader::addWait(const KinetoEvent& event, Times times)
     const auto ordinal = event.device.empty() ? partsOfPid(event.pid).number : integerOf(event.device);
     constexpr std::int64_t kMostDevices = 1024;
     if (ordinal && *ordinal >= 0 && *ordinal < kMostDevices) {
-        wait.device = parties_.deviceOf(process, static_cast<std::int32_t>(*ordinal));
+        wait.device = topology_.deviceOf(process, static_cast<std::int32_t>(*ordinal));
         // A wait that is not of a stream has -1 or 2^32 - 1 here.
         const auto streamNumber = [&](std::string_view text) -> StreamId {
             const auto number = unsignedOf(text);
             if (!number || *number >= std::numeric_limits<std::uint32_t>::max())
                 return {};
-            return parties_.streamOf(process, wait.device, static_cast<std::int64_t>(*number), event.context);
+            return topology_.streamOf(process, wait.device, static_cast<std::int64_t>(*number),
+                                      event.context);
         };
         wait.stream = streamNumber(event.stream);
         wait.waitedFor = streamNumber(event.waitStream);
@@ -520,7 +522,7 @@ void KinetoReader::addInstant(const KinetoEvent& event)
         ++untimed_;
         return;
     }
-    const ThreadId thread = parties_.threadOf(event);
+    const ThreadId thread = topology_.threadOf(event);
     AllocEvent allocation{.time = timestampAt(*time),
                           .address = numberOf(event.address),
                           .bytes = *bytes < 0 ? -*bytes : *bytes,
@@ -532,7 +534,7 @@ void KinetoReader::addInstant(const KinetoEvent& event)
     const bool isGpu = numberOf(event.deviceType) != 0 && device && *device >= 0 && *device < kMostDevices;
     if (isGpu)
         allocation.device =
-            parties_.deviceOf(parties_.processOf(event.pid), static_cast<std::int32_t>(*device));
+            topology_.deviceOf(topology_.processOf(event.pid), static_cast<std::int32_t>(*device));
     if (event.name == "[OutOfMemory]")
         allocation.action = AllocAction::Oom;
     else if (*bytes < 0)
@@ -565,15 +567,15 @@ void KinetoReader::addCollectives()
 
 void KinetoReader::finish()
 {
-    parties_.finish();
-    if (!parties_.wantsFlows())
+    topology_.finish();
+    if (!topology_.wantsFlows())
         finishRecords();
 }
 
 void KinetoReader::finishFlows()
 {
-    parties_.finishFlows();
-    if (const std::int64_t ambiguous = parties_.ambiguous(); ambiguous > 0)
+    topology_.finishFlows();
+    if (const std::int64_t ambiguous = topology_.ambiguous(); ambiguous > 0)
         builder_.addLoss(RecordLoss::CallerAmbiguous, ambiguous);
     finishRecords();
 }

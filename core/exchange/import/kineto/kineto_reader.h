@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exchange/import/kineto/kineto_parties.h"
+#include "core/exchange/import/kineto/kineto_topology.h"
 
 #include <cstdint>
 #include <map>
@@ -27,8 +27,8 @@ public:
     /// Adds what needs the whole file: names, clock, rank, collectives, losses.
     void finish();
     /// Whether the arrows of the file are needed to finish: give all events to addFlow() again, then call finishFlows().
-    bool wantsFlows() const { return parties_.wantsFlows(); }
-    void addFlow(const KinetoEvent& event) { parties_.addFlow(event); }
+    bool wantsFlows() const { return topology_.wantsFlows(); }
+    void addFlow(const KinetoEvent& event) { topology_.addFlow(event); }
     void finishFlows();
 
     /// Begin and end events, which are not read.
@@ -41,7 +41,7 @@ public:
     std::int64_t timedEvents() const { return intervals_ + beginsAndEnds_; }
     std::int64_t events() const { return events_; }
     /// `rank 1 of 8`; empty without a rank.
-    std::string rankText() const { return parties_.rankText(); }
+    std::string rankText() const { return topology_.rankText(); }
 
 private:
     struct HostCollective {
@@ -85,7 +85,7 @@ private:
     void addCounters();
 
     TraceBuilder& builder_;
-    KinetoParties parties_;
+    KinetoTopology topology_;
     std::int64_t events_ = 0;
 
     std::map<std::tuple<std::string, std::string, std::string>, CounterTrack>

@@ -39,9 +39,9 @@ bool fillActivity(NsysImport& import, const store::ForeignIntegers& rows, std::s
     const std::int64_t process = rows.integerOr(Process, 0);
     activity.start = times->start;
     activity.end = times->end;
-    activity.device = import.parties.device(process, ordinal);
+    activity.device = import.topology.device(process, ordinal);
     activity.stream =
-        import.parties.stream(process, ordinal, rows.integerOr(Stream, 0), rows.integer(Context));
+        import.topology.stream(process, ordinal, rows.integerOr(Stream, 0), rows.integer(Context));
     activity.correlation = correlationOf(rows.integer(Correlation));
     activity.graphNode = static_cast<std::uint64_t>(rows.integerOr(GraphNode, 0));
     return true;

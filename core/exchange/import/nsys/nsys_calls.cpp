@@ -25,7 +25,8 @@ void readApiCalls(NsysImport& import)
         if (name.empty())
             name = "(unnamed call)";
         import.collectives.addLaunch(thread, correlation, times->start);
-        import.builder.addApiCall(import.parties.thread(thread), name, correlation, times->start, times->end);
+        import.builder.addApiCall(import.topology.thread(thread), name, correlation, times->start,
+                                  times->end);
     }
 }
 
@@ -108,13 +109,13 @@ void readWaits(NsysImport& import)
         const std::int64_t process = rows.integerOr(Process, 0);
         const auto ordinal = static_cast<std::int32_t>(device);
         const auto streamOf = [&](std::int64_t stream, std::optional<std::int64_t> context) {
-            return stream >= 0 && stream < kNone ? import.parties.stream(process, ordinal, stream, context)
+            return stream >= 0 && stream < kNone ? import.topology.stream(process, ordinal, stream, context)
                                                  : StreamId{};
         };
         const std::uint32_t correlation = correlationOf(rows.integer(Correlation));
         Wait wait{.kind = waitKind(streamNumber != kNone, event != kNone),
-                  .process = import.parties.process(process),
-                  .device = import.parties.device(process, ordinal),
+                  .process = import.topology.process(process),
+                  .device = import.topology.device(process, ordinal),
                   .correlation = CorrelationId{correlation},
                   .start = times->start,
                   .end = times->end};
@@ -148,7 +149,7 @@ void readOverheads(NsysImport& import, std::string_view table)
         std::string_view name = import.file.string(rows.integer(3));
         if (name.empty())
             name = "Overhead of the profiler";
-        import.builder.addOverhead(import.parties.thread(*thread), name, times->start, times->end);
+        import.builder.addOverhead(import.topology.thread(*thread), name, times->start, times->end);
     }
 }
 

@@ -176,7 +176,7 @@ ForeignCollective NsysCollectives::described(std::string_view op, const NcclPayl
     return collective;
 }
 
-void NsysCollectives::finish(NsysParties& parties, TraceBuilder& builder)
+void NsysCollectives::finish(NsysTopology& topology, TraceBuilder& builder)
 {
     std::ranges::stable_sort(kernels_, {}, &Kernel::launched);
     std::string group;
@@ -188,14 +188,14 @@ void NsysCollectives::finish(NsysParties& parties, TraceBuilder& builder)
             op = "collective";
         ForeignCollective collective = described(op, call ? call->payload : NcclPayload{}, group);
         collective.dtype = kernel.dtype;
-        builder.addCollective(parties.process(kernel.globalPid), collective, kernel.correlation);
+        builder.addCollective(topology.process(kernel.globalPid), collective, kernel.correlation);
     }
     for (const std::size_t index : callsOfThreads_.rest()) {
         const Call& call = calls_[index];
         // A part of an exchange, which one kernel does for all calls of its group.
         if (call.op == "send" || call.op == "recv")
             continue;
-        builder.addCollective(parties.thread(call.globalTid), described(call.op, call.payload, group),
+        builder.addCollective(topology.thread(call.globalTid), described(call.op, call.payload, group),
                               call.start, call.end);
     }
 }

@@ -2,7 +2,7 @@
 
 #include "core/exchange/import/collective_calls.h"
 #include "core/exchange/import/nsys/nsys_file.h"
-#include "core/exchange/import/nsys/nsys_parties.h"
+#include "core/exchange/import/nsys/nsys_topology.h"
 #include "core/exchange/import/trace_builder.h"
 
 #include <cstdint>
@@ -64,7 +64,7 @@ public:
                  Timestamp end);
 
     /// Adds all collectives to the builder. Call it once, last.
-    void finish(NsysParties& parties, TraceBuilder& builder);
+    void finish(NsysTopology& topology, TraceBuilder& builder);
 
 private:
     struct Kernel {

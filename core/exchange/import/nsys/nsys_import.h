@@ -3,7 +3,7 @@
 #include "core/exchange/import/import_progress.h"
 #include "core/exchange/import/nsys/nsys_collectives.h"
 #include "core/exchange/import/nsys/nsys_file.h"
-#include "core/exchange/import/nsys/nsys_parties.h"
+#include "core/exchange/import/nsys/nsys_topology.h"
 #include "core/exchange/import/trace_builder.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tilescope::exchange {
 struct NsysImport {
     const NsysFile& file;
     TraceBuilder& builder;
-    NsysParties& parties;
+    NsysTopology& topology;
     NsysCollectives& collectives;
     ImportProgress& progress;
     std::int64_t graphLaunches = 0; ///< stored as one activity each

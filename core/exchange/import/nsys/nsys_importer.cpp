@@ -36,18 +36,18 @@ std::string NsysImporter::read(const std::filesystem::path& path, TraceBuilder& 
     const NsysFile file(path);
     ImportProgress progress(watch, path.string(), rowsToRead(file));
     const std::int64_t before = builder.kernels();
-    NsysParties parties(file, builder);
+    NsysTopology topology(file, builder);
     NsysCollectives collectives;
     NsysImport import{.file = file,
                       .builder = builder,
-                      .parties = parties,
+                      .topology = topology,
                       .collectives = collectives,
                       .progress = progress};
-    parties.addEnvironment();
+    topology.addEnvironment();
     readNsysActivities(import);
     readNsysCalls(import);
     readNsysRanges(import);
-    collectives.finish(parties, builder);
+    collectives.finish(topology, builder);
     countNsysLosses(import);
     return fmt::format("{}: {}, {}, {}", path.filename().string(),
                        counted(builder.kernels() - before - import.graphLaunches, "kernel"),

@@ -118,7 +118,7 @@ private:
         if (type == types_.thread) {
             const std::int64_t thread = rows.integerOr(Thread, 0);
             if (const auto rank = mpiRankOf(nameOf(rows)))
-                import_.builder.process(import_.parties.process(thread)).rank = rank;
+                import_.builder.process(import_.topology.process(thread)).rank = rank;
             return;
         }
         import_.builder.addLoss(RecordLoss::SourceNotStored, 1,
@@ -139,7 +139,7 @@ private:
             return;
         const std::int64_t globalTid = rows.integerOr(Thread, 0);
         const std::string_view text = nameOf(rows);
-        const ThreadId thread = import_.parties.thread(globalTid);
+        const ThreadId thread = import_.topology.thread(globalTid);
         readCollective(rows, globalTid, text, *times);
         if (const auto op = parseNvtxOp(text)) {
             import_.builder.addOp({.thread = thread,
@@ -171,7 +171,7 @@ private:
         const auto payload = payloads_.decode(rows.text(Blob)).value_or(NcclPayload{});
         import_.collectives.addCall(globalTid, text, payload, times.start, times.end);
         // The largest communicator that a process joins is that of all processes.
-        TracedProcess& process = import_.builder.process(import_.parties.process(globalTid));
+        TracedProcess& process = import_.builder.process(import_.topology.process(globalTid));
         constexpr std::int64_t kMostRanks = 1 << 24;
         if (payload.rank && payload.ranks && *payload.rank >= 0 &&
             *payload.rank<*payload.ranks&& * payload.ranks <= kMostRanks&& * payload.ranks> process.worldSize

@@ -35,7 +35,7 @@ class FarEvents {
 public:
     explicit FarEvents(ForeignTrace& trace) : trace_(trace)
     {
-        windows_.resize(trace.parties.clocks.size() + 1);
+        windows_.resize(trace.topology.clocks.size() + 1);
         eachRow([](ClockWindow& window, const auto& row) { window.include(row.start, row.end); });
     }
 
@@ -77,7 +77,7 @@ private:
     ClockWindow& windowOf(ProcessIndex process)
     {
         const ClockIndex clock =
-            process ? trace_.parties.processes[static_cast<std::size_t>(process.value)].clock : ClockIndex();
+            process ? trace_.topology.processes[static_cast<std::size_t>(process.value)].clock : ClockIndex();
         return windows_[clock ? static_cast<std::size_t>(clock.value) : windows_.size() - 1];
     }
 

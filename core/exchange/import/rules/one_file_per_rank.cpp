@@ -36,10 +36,10 @@ std::vector<Contents> contentsOfSources(ForeignTrace& trace)
     const auto add = [&](ProcessIndex process, std::int64_t place, const auto& row, std::uint64_t kind) {
         ++trace.work.rows;
         const auto index = static_cast<std::size_t>(process.value);
-        contents[trace.sourceOf[index]].add({static_cast<std::uint64_t>(row.start),
-                                             static_cast<std::uint64_t>(row.end), row.name, kind,
-                                             static_cast<std::uint64_t>(place),
-                                             static_cast<std::uint64_t>(trace.parties.processes[index].pid)});
+        contents[trace.sourceOf[index]].add(
+            {static_cast<std::uint64_t>(row.start), static_cast<std::uint64_t>(row.end), row.name, kind,
+             static_cast<std::uint64_t>(place),
+             static_cast<std::uint64_t>(trace.topology.processes[index].pid)});
     };
     constexpr std::uint64_t kDeviceRows = 256;
     for (const HostRow& row : trace.host)
@@ -79,9 +79,9 @@ void requireOneFilePerRank(ForeignTrace& trace)
 {
     requireDifferentEvents(trace);
     std::map<std::int32_t, std::uint32_t> sources; // by rank
-    for (std::size_t i = 0; i < trace.parties.processes.size(); ++i) {
+    for (std::size_t i = 0; i < trace.topology.processes.size(); ++i) {
         const std::uint32_t source = trace.sourceOf[i];
-        const auto rank = trace.parties.processes[i].rank;
+        const auto rank = trace.topology.processes[i].rank;
         if (!rank || source == 0 || trace.sources[source - 1].mayRepeatRanks)
             continue;
         const auto [known, isNew] = sources.try_emplace(*rank, source);

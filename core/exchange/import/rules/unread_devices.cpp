@@ -41,12 +41,12 @@ void renumberProcesses(ForeignTrace& trace)
 {
     std::vector<TracedProcess> kept;
     std::vector<std::uint32_t> sources;
-    std::vector<ProcessIndex> places(trace.parties.processes.size());
+    std::vector<ProcessIndex> places(trace.topology.processes.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
         if (trace.unread.contains(ProcessIndex{static_cast<std::int32_t>(i)}))
             continue;
         places[i] = ProcessIndex{static_cast<std::int32_t>(kept.size())};
-        kept.push_back(std::move(trace.parties.processes[i]));
+        kept.push_back(std::move(trace.topology.processes[i]));
         kept.back().id = places[i];
         sources.push_back(trace.sourceOf[i]);
     }
@@ -70,7 +70,7 @@ void renumberProcesses(ForeignTrace& trace)
         renumber(process);
     for (auto& [process, samples] : trace.kernelSamples)
         renumber(process);
-    trace.parties.processes = std::move(kept);
+    trace.topology.processes = std::move(kept);
     trace.sourceOf = std::move(sources);
 }
 
