@@ -62,12 +62,15 @@ std::string textOf(void* code, const char* name)
     return text;
 }
 
-/// A file as its package names it: torch/nn/modules/module.py.
+/// A file of PyTorch as PyTorch's profiler names it, torch/nn/modules/module.py; of another package with the folder of
+/// packages, by which readers know that it is not the program's own: site-packages/einops/einops.py.
 std::string_view shortFile(std::string_view file)
 {
     for (const std::string_view folder : {"/site-packages/", "/dist-packages/"})
-        if (const std::size_t at = file.rfind(folder); at != std::string_view::npos)
-            return file.substr(at + folder.size());
+        if (const std::size_t at = file.rfind(folder); at != std::string_view::npos) {
+            const std::string_view rest = file.substr(at + folder.size());
+            return rest.starts_with("torch/") ? rest : file.substr(at + 1);
+        }
     static const std::string here = [] {
         std::array<char, 4096> folder{};
         return getcwd(folder.data(), folder.size()) ? std::string(folder.data()) + '/' : std::string();

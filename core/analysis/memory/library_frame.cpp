@@ -1,5 +1,7 @@
 #include "core/analysis/memory/library_frame.h"
 
+#include "core/analysis/memory/library_modules.h"
+
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
@@ -40,9 +42,22 @@ bool isInStandardLibrary(std::string_view file)
     return false;
 }
 
+/// Whether a file is named by its path from a folder of modules, as PyTorch's profiler names all files, and belongs to the
+/// standard library or to a known package: `threading.py`, `transformers/trainer.py`.
+bool isInKnownModule(std::string_view file)
+{
+    const std::size_t slash = file.find('/');
+    if (slash == std::string_view::npos)
+        return file.ends_with(".py") &&
+               std::ranges::binary_search(kStandardModules, file.substr(0, file.size() - 3));
+    const std::string_view package = file.substr(0, slash);
+    return package == "torch" || std::ranges::binary_search(kStandardPackages, package) ||
+           std::ranges::binary_search(kKnownPackages, package);
+}
+
 bool isPackageFile(std::string_view file)
 {
-    return containsAny(file, {"site-packages/", "dist-packages/"}) || file.starts_with("torch/");
+    return containsAny(file, {"site-packages/", "dist-packages/"}) || isInKnownModule(file);
 }
 
 /// The qualified name within a demangled function: `at::native::fill` of

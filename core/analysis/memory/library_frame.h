@@ -13,8 +13,9 @@ std::string withSlashes(std::string_view text);
 
 /// Whether a frame of a stack belongs to a library rather than to the program's own code.
 ///
-/// Library files are installed packages (site-packages, dist-packages, `torch/…`), Python's standard library and
-/// generated code (`<frozen runpy>`, `<eval_with_key>.3`). Library functions of C++ are those of PyTorch (at, c10,
+/// Library files are installed packages (site-packages, dist-packages), Python's standard library and generated code
+/// (`<frozen runpy>`, `<eval_with_key>.3`). A relative path, which PyTorch's profiler makes of every file below a folder of
+/// modules, counts as one if it begins with a module of the standard library or a known package (library_modules.h). Library functions of C++ are those of PyTorch (at, c10,
 /// torch, caffe2), pybind11, the standard library, CUDA's libraries and the C runtime. A C++ frame without a file
 /// is the program's own only if its demangled name says so.
 /// \param function  `forward`, or `at::_ops::mm::call(at::Tensor const&)`

@@ -33,9 +33,13 @@ std::optional<fs::path> find(const SourceFolders& folders, const fs::path& named
     std::error_code ignored;
     if (named.is_absolute())
         return fs::is_regular_file(named, ignored) ? std::optional(named) : std::nullopt;
+    // The folders of packages are among the folders.
+    const fs::path packages = *named.begin();
+    const bool isOfPackage = packages == "site-packages" || packages == "dist-packages";
+    const fs::path inside = isOfPackage ? named.lexically_relative(packages) : named;
     for (const fs::path& folder : folders.folders)
-        if (fs::is_regular_file(folder / named, ignored))
-            return folder / named;
+        if (fs::is_regular_file(folder / inside, ignored))
+            return folder / inside;
     return {};
 }
 

@@ -31,6 +31,13 @@ TEST(ProfilerFrame, IsOfTheProgramUnlessItsFileIsALibrary)
     EXPECT_FALSE(isLibraryFrame(""));
     EXPECT_FALSE(isLibraryFrame("): "));
     EXPECT_TRUE(isLibraryFrame("torch/nn/modules/linear.py(114): forward"));
+    EXPECT_TRUE(isLibraryFrame("transformers/trainer.py(2118): train"));
+    EXPECT_TRUE(isLibraryFrame("threading.py(971): run"));
+    EXPECT_TRUE(isLibraryFrame("logging/__init__.py(1500): info"));
+    EXPECT_FALSE(isLibraryFrame("models/transformers.py(3): forward"));
+    EXPECT_FALSE(isLibraryFrame("/home/x/transformers/trainer.py(3): train")) << "a checkout of one's own";
+    EXPECT_FALSE(isLibraryFrame("threading_test.py(3): run"));
+    EXPECT_FALSE(isLibraryFrame("code/train.py(3): run"));
     EXPECT_TRUE(isLibraryFrame("<frozen runpy>(88): _run_code"));
     EXPECT_TRUE(isLibraryFrame("<built-in method linear of type object at 0x7f>"));
 }

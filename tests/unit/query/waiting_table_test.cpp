@@ -147,7 +147,7 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
         const auto row = std::ranges::find(table.rows, rule, &Advice::rule);
         return row == table.rows.end() ? std::string() : row->sentence;
     };
-    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound), HasSubstr("Most at train.py:16 in train_step: "));
+    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound), HasSubstr("Most at train.py:15 in train_step: "));
     EXPECT_THAT(
         found(analysis::AdviceRule::LaunchBound),
         HasSubstr(
