@@ -12,6 +12,8 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include <csignal>
+
 namespace tilescope::ui {
 namespace {
 
@@ -95,6 +97,8 @@ TEST_F(RecordTest, FollowsAProgramStopsItsRecordingAndEndsIt)
 {
     qputenv("TILESCOPE_CLI", TILESCOPE_PROGRAM);
     type("Program with its arguments", QStringLiteral(RECORDED_PROGRAM) + QStringLiteral(" watched"));
+    // As in a window that a shell started in the background.
+    const auto before = std::signal(SIGINT, SIG_IGN);
     button("Record").click();
     ASSERT_TRUE(dialog_->isRunning());
     ASSERT_TRUE(eventually([this] { return output().contains(QStringLiteral("three steps")); }))
@@ -107,6 +111,7 @@ TEST_F(RecordTest, FollowsAProgramStopsItsRecordingAndEndsIt)
     ASSERT_TRUE(eventually([this] { return label("State").contains(QStringLiteral("is not recorded now")); }))
         << label("State").toStdString() << output().toStdString();
     EXPECT_TRUE(dialog_->isRunning());
+    std::signal(SIGINT, before);
     button("End program").click();
     ASSERT_TRUE(eventually([this] { return !dialog_->isRunning(); }));
     EXPECT_TRUE(label("State").startsWith(QStringLiteral("The program"))) << label("State").toStdString();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -61,6 +62,9 @@ void TerminalProgram::start(const QString& program, const QStringList& arguments
         if (end < 0)
             _exit(127);
         ioctl(end, TIOCSCTTY, 0);
+        // As in any terminal: whoever started the window may ignore Ctrl+C, as shells do for programs in the background.
+        for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU})
+            std::signal(signal, SIG_DFL);
         for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
             dup2(end, stream);
         if (end > STDERR_FILENO)
