@@ -1,5 +1,6 @@
 #include "core/analysis/kernels/identifier_words.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace tilescope::analysis {
@@ -41,6 +42,23 @@ IdentifierWords::IdentifierWords(std::string_view identifier)
         last = letter;
     }
     borders_.push_back(true);
+    leaveOut("gemma");
+}
+
+void IdentifierWords::leaveOut(std::string_view word)
+{
+    for (std::size_t at = letters_.find(word); at != std::string::npos; at = letters_.find(word, at)) {
+        const std::size_t end = at + word.size();
+        const auto borders = borders_.begin() + static_cast<std::ptrdiff_t>(at);
+        if (!borders_[at] || !borders_[end] ||
+            std::find(borders + 1, borders + static_cast<std::ptrdiff_t>(word.size()), true) !=
+                borders + static_cast<std::ptrdiff_t>(word.size())) {
+            at = end;
+            continue;
+        }
+        letters_.erase(at, word.size());
+        borders_.erase(borders, borders + static_cast<std::ptrdiff_t>(word.size()));
+    }
 }
 
 bool IdentifierWords::contain(std::string_view pattern) const

@@ -10,7 +10,7 @@ namespace tilescope::analysis {
 /// rmsNorm are the words `rms` and `norm`.
 ///
 /// A word begins at an upper-case letter, after an underscore or other sign, and where letters and digits
-/// meet.
+/// meet. `gemma` is the name of a model and no word: it says nothing of what a kernel does, and begins with gemm.
 class IdentifierWords {
 public:
     /// Only the first 512 characters count.
@@ -22,6 +22,8 @@ public:
     bool contain(std::string_view pattern) const;
 
 private:
+    void leaveOut(std::string_view word);
+
     std::string letters_;       ///< lower case, without separators
     std::vector<bool> borders_; ///< whether a word begins at the letter; has one entry more, for the end
 };

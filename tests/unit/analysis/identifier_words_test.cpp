@@ -32,6 +32,16 @@ TEST(IdentifierWords, AnchorsMeanTheBeginAndTheEnd)
     EXPECT_TRUE(IdentifierWords("_fwd_kernel_stage1").contain("^fwdkernel"));
 }
 
+TEST(IdentifierWords, TheModelGemmaIsNoMatrixProduct)
+{
+    for (const char* name : {"_gemma_rms_layernorm_forward", "GemmaRMSNormKernel", "gemma3_rms_norm", "rmsnorm_gemma"}) {
+        EXPECT_FALSE(IdentifierWords(name).contain("*gemm*")) << name;
+        EXPECT_TRUE(IdentifierWords(name).contain("rms*")) << name;
+    }
+    for (const char* name : {"gemm_a8w8", "hgemmA16", "sgemm_largek", "gemmable", "MyGEMMAdd"})
+        EXPECT_TRUE(IdentifierWords(name).contain("*gemm*")) << name;
+}
+
 TEST(IdentifierWords, NothingMatchesAnEmptyPatternOrIdentifier)
 {
     EXPECT_FALSE(IdentifierWords("").contain("norm"));
