@@ -86,6 +86,8 @@ TEST_F(SqlQuery, NamesThePlaceOfAMistakeAndTheSimilarName)
     EXPECT_THAT(errorOf("select *\nfrom ops wherre id = 1 1"), HasSubstr("SQL:2:"));
     EXPECT_THAT(errorOf("select * from kernal"), HasSubstr("did you mean 'kernel'?"));
     EXPECT_THAT(errorOf("select o.durration from ops o"), HasSubstr("did you mean 'duration'?"));
+    // A column of another view.
+    EXPECT_THAT(errorOf("select process from kernels"), ::testing::Not(HasSubstr("did you mean")));
     EXPECT_THAT(errorOf(""), HasSubstr("there is no statement"));
     EXPECT_THAT(errorOf("select 1; select 2"), HasSubstr("SQL:1:10: there is more than one statement"));
     EXPECT_THAT(errorOf("select ?1"), HasSubstr("the parameter ?1 has no value"));
