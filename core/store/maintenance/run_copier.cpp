@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilescope::store {
@@ -97,17 +98,31 @@ RunCopier::RunCopier(StoredRows& source, WritableFile& target)
 
 RunCopier::~RunCopier() = default;
 
+void RunCopier::checkShared()
+{
+    if (std::exchange(isChecked_, true))
+        return;
+    for (const char* table : {"string", "launch"})
+        source_.eachSharedRow(table, [](SQLite::Statement&) {});
+}
+
 std::int64_t RunCopier::copy(RunId run, std::optional<std::int64_t> number)
 {
     return source_.use([&] {
         try {
+            checkShared();
             const std::int64_t copied = copyRows(run, number);
             target_.flush();
             return copied;
         } catch (const SQLite::Exception& exception) {
-            // An error while reading is the source's; any other error is the target's.
-            const int code = exception.getErrorCode();
-            const bool reading = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+            // An error while reading is the source's, unless only the target's connection knows it: a file that is
+            // written is read, too. Any other error is the target's.
+            const int code = exception.getErrorCode() & 0xff;
+            const auto knows = [code](SQLite::Database& database) {
+                return (sqlite3_errcode(database.getHandle()) & 0xff) == code;
+            };
+            const bool isTargets = knows(target_.database()) && !knows(source_.database());
+            const bool reading = (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) && !isTargets;
             throw translated(exception, reading ? source_.file() : target_.file());
         }
     });

@@ -33,6 +33,9 @@ public:
     void copyCeilings();
 
 private:
+    /// Compares the texts and launch configurations, to which the rows of all runs refer, with their checksums once:
+    /// the copies get new ones.
+    void checkShared();
     /// How the value of a column differs in a copy.
     enum class Changed : std::uint8_t { Not, Id, Run, FirstRange, FirstOp, Status, Reason, Range, Text };
     struct Table;
@@ -55,7 +58,8 @@ private:
     ChunkWriter::Table& ops_;
     RowFrame from_;
     RowFrame to_;
-    bool died_ = false; ///< the writer of the run that is copied
+    bool died_ = false;      ///< the writer of the run that is copied
+    bool isChecked_ = false; ///< checkShared() has run
     std::map<std::string, std::unique_ptr<Table>> tables_;
     std::unordered_map<std::int64_t, std::int64_t> texts_;    ///< by the source's id
     std::unordered_map<std::int64_t, std::int64_t> kernels_;  ///< the same, with a short name

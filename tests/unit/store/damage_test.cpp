@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -225,6 +226,48 @@ TEST(Damage, GivesAWholeAnswerOrOneSentence)
     }
     RecordProperty("refused", refused);
     EXPECT_GT(refused, files / 4);
+}
+
+TEST(Damage, OfTextsIsNotCopiedAsIfItWereWhatWasWritten)
+{
+    const TemporaryFolder folder;
+    const fs::path file = folder / "changed.tscope";
+    writeSound(file);
+    std::string bytes = contentsOf(file);
+    const std::size_t text = bytes.find("aten::op7");
+    ASSERT_NE(text, std::string::npos);
+    bytes[text] = 'b';
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    EXPECT_FALSE(verify(file).ok());
+    EXPECT_THROW(compact(file), Error);
+    EXPECT_FALSE(verify(file).ok());
+    EXPECT_THROW(merge(std::array{file}, folder / "merged.tscope"), Error);
+    EXPECT_FALSE(fs::exists(folder / "merged.tscope"));
+}
+
+TEST(Damage, OfATargetIsNotSaidOfTheSource)
+{
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kFirstFreePage = 32; // in the header of a SQLite file
+    const TemporaryFolder folder;
+    const fs::path target = folder / "target.tscope";
+    writeSound(target);
+    deleteRuns(target, std::array{RunId{1}});
+    std::string bytes = contentsOf(target);
+    std::size_t page = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        page = page << 8 | static_cast<unsigned char>(bytes[kFirstFreePage + i]);
+    ASSERT_GT(page, 0U);
+    bytes.replace((page - 1) * kPage, 8, 8, '\xff');
+    std::ofstream(target, std::ios::binary | std::ios::trunc) << bytes;
+    writeSound(folder / "source.tscope");
+    try {
+        merge(std::array{folder / "source.tscope"}, target);
+        FAIL() << "the target's list of free pages is damaged";
+    } catch (const Error& error) {
+        EXPECT_NE(error.sentence().find("target.tscope: the file is damaged"), std::string::npos)
+            << error.sentence();
+    }
 }
 
 /// Every page of the table of runs in the place of every other page: all runs in their order, or one
