@@ -8,8 +8,10 @@
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/importer.h"
+#include "core/query/runs/run_tables.h"
+#include "core/store/run_reader.h"
 
-#include <ostream>
+#include <iostream>
 #include <sstream>
 
 namespace tilescope::cli {
@@ -47,6 +49,8 @@ int importCommand(int argc, char** argv)
     for (std::string line; std::getline(summary, line);)
         notes() << escapeForTerminal(line) << (summary.eof() ? "" : "\n");
     notes() << " -> run " << imported.run.value << " of " << escapeForTerminal(output) << '\n';
+    if (const std::string lost = query::lossSentence(store::RunReader(output), imported.run); !lost.empty())
+        std::cerr << escapeForTerminal(lost + " List them: tilescope show " + output + " losses.") << '\n';
     return 0;
 }
 

@@ -141,8 +141,11 @@ TEST_F(Opening, SaysInOneLineWhatARecordingLost)
     std::string cut = traceWith(3);
     cut.resize(cut.size() - 40); // within the last event
     write("cut.json", cut);
-    ASSERT_EQ(tilescope({"import", "cut.json", "-o", "cut.tscope"}).code, 0);
     const std::string sentence = "Run 1 is incomplete: sources that end early: ";
+    const ProgramResult imported = tilescope({"import", "cut.json", "-o", "cut.tscope"});
+    ASSERT_EQ(imported.code, 0);
+    EXPECT_THAT(imported.err, HasSubstr(sentence));
+    EXPECT_THAT(imported.err, HasSubstr("tilescope show cut.tscope losses"));
     const ProgramResult table = tilescope({"show", "cut.tscope", "kernels"});
     EXPECT_THAT(table.out, HasSubstr(sentence));
     const ProgramResult json = tilescope({"show", "cut.tscope", "kernels", "--format", "json"});
@@ -150,7 +153,9 @@ TEST_F(Opening, SaysInOneLineWhatARecordingLost)
     EXPECT_EQ(nlohmann::json::parse(json.out).size(), 1u);
     EXPECT_THAT(tilescope({"export", "cut.tscope", "--kineto", "out.json"}).err, HasSubstr(sentence));
     EXPECT_THAT(tilescope({"share", "cut.tscope", "-o", "out.html"}).out, HasSubstr(sentence));
-    ASSERT_EQ(tilescope({"import", "a.json", "-o", "whole.tscope"}).code, 0);
+    const ProgramResult whole = tilescope({"import", "a.json", "-o", "whole.tscope"});
+    ASSERT_EQ(whole.code, 0);
+    EXPECT_THAT(whole.err, Not(HasSubstr("incomplete")));
     EXPECT_THAT(tilescope({"show", "whole.tscope", "kernels"}).out, Not(HasSubstr("incomplete")));
 }
 

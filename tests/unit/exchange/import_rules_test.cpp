@@ -160,6 +160,19 @@ TEST_F(ImportRules, ActivitiesWithoutATimeAreLeftOutAndCounted)
     EXPECT_EQ(reader->run(run)->result.duration, Nanoseconds(1'000'000));
 }
 
+TEST_F(ImportRules, TheHostSaysWhichTimesAreMissingHoweverManyActivitiesLackThem)
+{
+    constexpr std::int64_t kNow = 1'700'000'000'000'000'000;
+    range("step", kNow, kNow + 1'000'000);
+    builder.addActivity(kernel("gemm", 1, kNow, kNow + 50));
+    for (std::uint32_t i = 2; i < 60; ++i)
+        builder.addActivity(kernel("no start", i, 10 * i, 10 * i + 7));
+    finished();
+    EXPECT_EQ(reader->deviceEvents({.run = run}).size(), 1U);
+    EXPECT_EQ(reader->ranges({.run = run}).size(), 1U);
+    EXPECT_EQ(losses["no_timestamp"], 58) << details["no_timestamp"];
+}
+
 TEST_F(ImportRules, AWeekOfEventsStays)
 {
     for (std::int64_t day = 0; day < 7; ++day)

@@ -387,6 +387,15 @@ TEST_F(Kineto, KeepsWhatACutFileHolds)
     EXPECT_EQ(cut.loss("source_cut"), 1);
 }
 
+TEST_F(Kineto, AFileWhoseChecksumIsWrongKeepsItsEventsHoweverSmall)
+{
+    std::string packed = gzipped(trace({kernel(1, "10", "1"), kernel(2, "20", "1")}));
+    packed[packed.size() - 8] ^= 1;
+    const ImportedRun run = imported(packed);
+    EXPECT_EQ(kernelCount(run), 2);
+    EXPECT_EQ(run.loss("source_cut"), 1);
+}
+
 TEST_F(Kineto, GivesTheSameRunCompressedOrNot)
 {
     const std::string text = trace({launch(5, "100"), kernel(5, "110", "1"), kernel(6, "120", "2")}, kHeader);

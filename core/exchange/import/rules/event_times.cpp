@@ -1,6 +1,7 @@
 #include "core/exchange/import/rules/event_times.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace tilescope::exchange {
@@ -43,10 +44,18 @@ public:
     {
         if (std::ranges::none_of(windows_, &ClockWindow::isWide))
             return;
-        eachRow([](ClockWindow& window, const auto& row) {
-            if (window.isWide())
-                window.starts.push_back(row.start);
+        // Device activities decide only where there are no host events: it is their times that are missing.
+        const auto take = [this](const auto& rows) {
+            for (const auto& row : rows)
+                if (ClockWindow& window = windowOf(trace_.processOf(row)); window.isWide())
+                    window.starts.push_back(row.start);
+        };
+        take(trace_.host);
+        std::vector<DeviceRow> alone;
+        std::ranges::copy_if(trace_.activities, std::back_inserter(alone), [this](const DeviceRow& row) {
+            return windowOf(trace_.processOf(row)).starts.empty();
         });
+        take(alone);
         for (ClockWindow& window : windows_)
             if (window.isWide())
                 window.limit();

@@ -34,7 +34,8 @@ inline bool isTime(Timestamp time)
     return nanosecondsOf(time) > -kLatest && nanosecondsOf(time) < kLatest;
 }
 
-/// Rule "missing times": leaves out events more than kFarNs from the middle event of their clock. O(n).
+/// Rule "missing times": leaves out events more than kFarNs from the middle host event of their clock, or
+/// without host events from its middle device activity. O(n).
 /// \param trace  times on the clocks of their processes
 void leaveOutFarEvents(ForeignTrace& trace);
 

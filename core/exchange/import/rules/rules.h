@@ -18,7 +18,7 @@ inline constexpr std::int64_t kPathBytesPerRange = 160;
 inline constexpr std::int64_t kPathBytesPerNameByte = 2;
 /// Bytes of the name of an NVTX domain before the name of its ranges.
 inline constexpr std::size_t kMostDomain = 64;
-/// Events that lie further from the middle event of their clock have no time.
+/// Events that lie further from the middle event of their clock, of the host if it has any, have no time.
 inline constexpr std::int64_t kFarNs = std::int64_t{7} * 24 * 3600 * 1'000'000'000;
 /// A kernel may start this much before its launch: the clocks of host and device are converted.
 inline constexpr std::int64_t kEarlyNs = 50'000;
@@ -57,8 +57,8 @@ inline constexpr ImportRule kImportRules[] = {
      "is out of range is left out.",
      "negative_duration, source_unreadable, time_out_of_range"},
     {"missing times",
-     "A device activity from 0 to 0, and an event more than seven days from the middle event of "
-     "its clock, has no time and is left out.",
+     "A device activity from 0 to 0, and an event more than seven days from the middle host event of "
+     "its clock, or without host events from the middle activity, has no time and is left out.",
      "no_timestamp"},
     {"order of a stream",
      "A kernel that ends after the next kernel of its stream has ended keeps its times; the "
