@@ -5,6 +5,7 @@
 #include "app/cli/show_request.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/tables/section_parts.h"
 #include "core/model/topology_index.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
@@ -34,8 +35,8 @@ void writeMarkdown(std::ostream& out, const exchange::Table& table, std::size_t 
 /// Adds the process that the rows are of to a table of sums over the processes of a run; null: of several.
 void addProcess(exchange::Table& table, const store::RunReader& reader, const ShowRequest& request)
 {
-    constexpr std::string_view kSums[] = {"kernels", "ops", "ranges", "roofline"};
-    if (std::ranges::find(kSums, request.section) == std::end(kSums))
+    constexpr std::string_view kSums[] = {"inside", "kernels", "ops", "ranges", "roofline"};
+    if (std::ranges::find(kSums, request.section) == std::end(kSums) || !request.against.empty())
         return;
     const RunId run = query::chooseRun(reader, request.query.run).run;
     const TopologyIndex topology(reader.topology(run), {});
@@ -45,16 +46,7 @@ void addProcess(exchange::Table& table, const store::RunReader& reader, const Sh
         for (const TracedProcess& each : topology.topology().processes)
             if ((!asked.rank || each.rank == asked.rank) && (!asked.pid || each.pid == *asked.pid))
                 process = each.id;
-    const query::ProcessNumbers numbers = query::numbersOf(topology, process);
-    const auto add = [&table](std::string key, const auto& value) {
-        const exchange::Cell cell = value ? exchange::Cell(std::int64_t{*value}) : exchange::Cell();
-        table.columns.push_back({.key = std::move(key),
-                                 .cell = [cell](std::size_t) { return cell; },
-                                 .audience = exchange::Audience::Programs});
-    };
-    add("rank", numbers.process ? query::rankOf(topology, process) : std::nullopt);
-    add("process", numbers.process);
-    add("pid", numbers.pid);
+    exchange::addRowProcess(table, query::rowProcess(topology, process));
 }
 
 /// What the runs that the section is about lack; empty for the section that lists it.

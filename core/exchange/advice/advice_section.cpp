@@ -175,7 +175,9 @@ Table tableOf(std::shared_ptr<const query::AdviceTable> advice)
         column.programs("command", text(&Advice::command)),
         column.programs("why", [](const AdviceRow& row) {
             return row.unjudged ? cellOrNull(row.unjudged->why) : Cell();
-        })};
+        }),
+        column.programs("process", [of = advice->numbers](const AdviceRow&) { return of.process; }),
+        column.programs("pid", [of = advice->numbers](const AdviceRow&) { return of.pid; })};
     table.whyEmpty = advice->steps > 0 ? "Nothing to advise." : whyNoEvents(advice->run, "events");
     if (advice->steps > 0) {
         table.notes = {denominatorOf(*advice)};

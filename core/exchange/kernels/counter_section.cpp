@@ -46,7 +46,6 @@ Table tableOf(std::shared_ptr<const query::CountersTable> counters)
         std::ranges::any_of(counters->rows, [](const CounterRow& row) { return row.failed > 0; });
     table.columns = {
         column.programs("run", [run = counters->run.run](const CounterRow&) { return run.value; }),
-        column.programs("rank", &CounterRow::rank),
         column.programs("device",
                         [](const CounterRow& row) {
                             return row.device ? std::optional(row.device.value) : std::nullopt;
@@ -60,6 +59,7 @@ Table tableOf(std::shared_ptr<const query::CountersTable> counters)
     figure("minimum", "minimum", &Figures::minimum);
     figure("mean", "mean", &Figures::mean);
     figure("maximum", "maximum", &Figures::maximum);
+    addRowProcess(table, column, &CounterRow::process);
     table.whyEmpty = counters->anyRecorded
                          ? "No counter was read in this time span."
                          : "Run " + std::to_string(counters->run.run.value) + " recorded no counters.";

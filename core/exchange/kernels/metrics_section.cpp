@@ -172,6 +172,8 @@ Table valuesOf(std::shared_ptr<const MetricsTable> metrics)
         column.programs("kernel", ofRow([](const MetricsRow& row) { return cellOrNull(row.kernel); })),
         column.programs("family", ofRow([](const MetricsRow& row) { return cellOrNull(row.family); })),
         column.programs("rank", ofRow(&MetricsRow::rank)),
+        column.programs("process", ofRow([](const MetricsRow& row) { return row.numbers.process; })),
+        column.programs("pid", ofRow([](const MetricsRow& row) { return row.numbers.pid; })),
         column.programs("step", ofRow(&MetricsRow::step)),
         column.programs("instances", ofRow(&MetricsRow::instances)),
         column.programs("total_ns", ofRow(&MetricsRow::time)),

@@ -75,6 +75,7 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
                {.keep = 2, .audience = Audience::People, .elidable = true}),
         column("op", "op", [all](const AllocEvent& e) { return cellOrNull(all->op(e.op)); },
                {.elidable = true})};
+    addRowProcess(table, column, [all](const AllocEvent& e) { return all->processes.at(e.device); });
     table.whyEmpty = whyNoAllocations(snapshot->run);
     return table;
 }
@@ -136,6 +137,7 @@ Table tableOf(std::shared_ptr<const query::MemoryGroupsTable> groups)
                      column("after", "after", &Row::after, stretch),
                      column("peak", "peak within", &Row::peak, stretch),
                      column("churn", "churn", &Row::churn, stretch)};
+    addRowProcess(table, groups->process);
     table.whyEmpty = whyNoAllocations(groups->run);
     const std::string word(groups->run.traits().heldWord());
     if (groups->peak)
@@ -169,6 +171,7 @@ Table tableOf(std::shared_ptr<const query::LiveMemoryTable> live)
     for (const auto* each : {&of.bytes, &of.category, &of.path, &of.range, &of.op, &of.tensor, &of.shape,
                              &of.since, &of.address, &of.device, &of.code, &of.lifetime, &of.name})
         table.columns.push_back(column(*each));
+    addRowProcess(table, history->process);
     if (history->empty()) {
         table.whyEmpty = whyNoAllocations(history->run);
         return table;

@@ -60,6 +60,7 @@ Table tableOf(std::shared_ptr<const query::NamedMemory> named)
         column("reuses", "in the memory of", [](const Row& row) { return cellOrNull(row.reuses); },
                {.elidable = true}),
         ofBlock(of.address)};
+    addRowProcess(table, named->history->process);
     if (named->history->empty()) {
         table.whyEmpty = whyNoAllocations(named->history->run);
         return table;

@@ -24,6 +24,7 @@ RawJson perRank(const CollectiveRow& row, const CollectiveRankColumns& of)
         for (const auto* each :
              {&of.rank, &of.start, &of.duration, &of.wait, &of.exposed, &of.slack, &of.stall})
             figures.add(each->about.key, each->value(rank));
+        figures.add("process", rank.numbers.process).add("pid", rank.numbers.pid);
         return figures.json();
     });
 }

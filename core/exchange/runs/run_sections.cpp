@@ -268,6 +268,7 @@ Table tableOf(std::shared_ptr<const query::SamplesTable> samples)
         column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
         column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }, {.unitGroup = 1}),
         column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.unitGroup = 1})};
+    addRowProcess(table, column, &Row::process);
     table.whyEmpty = "No step was measured.";
     return table;
 }

@@ -4,6 +4,7 @@
 #include "core/exchange/tables/column_of.h"
 #include "core/exchange/tables/table.h"
 #include "core/query/runs/grouping.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -87,6 +88,31 @@ template <class Row, class Columns> void addProcessNumbers(Table& table, const C
 {
     table.columns.push_back(column.programs("process", [](const Row& row) { return row.numbers.process; }));
     table.columns.push_back(column.programs("pid", [](const Row& row) { return row.numbers.pid; }));
+}
+
+/// Adds the rank too, of rows that give their process as a query::RowProcess.
+/// \param processOf  a member of the row, or a function of it
+template <class Columns, class ProcessOf>
+void addRowProcess(Table& table, const Columns& column, ProcessOf processOf)
+{
+    const auto numbers = memberOf(processOf, &query::RowProcess::numbers);
+    table.columns.push_back(column.programs("rank", memberOf(processOf, &query::RowProcess::rank)));
+    table.columns.push_back(column.programs("process", memberOf(numbers, &query::ProcessNumbers::process)));
+    table.columns.push_back(column.programs("pid", memberOf(numbers, &query::ProcessNumbers::pid)));
+}
+
+/// The same of a table all of whose rows are of one process, or each of several.
+inline void addRowProcess(Table& table, const query::RowProcess& process)
+{
+    const auto add = [&table](std::string key, const auto& value) {
+        const Cell cell = value ? Cell(std::int64_t{*value}) : Cell();
+        table.columns.push_back({.key = std::move(key),
+                                 .cell = [cell](std::size_t) { return cell; },
+                                 .audience = Audience::Programs});
+    };
+    add("rank", process.rank);
+    add("process", process.numbers.process);
+    add("pid", process.numbers.pid);
 }
 
 inline bool isCpuRun(const store::RunRecord& run)

@@ -139,6 +139,8 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
         column.programs("run", [run = waiting->run.run](const WaitingRow&) { return run.value; }),
         column("rank", "rank", &WaitingRow::rank,
                {.keep = 2, .audience = hasRanks ? Audience::Everyone : Audience::Programs}),
+        column.programs("process", [](const WaitingRow& row) { return row.numbers.process; }),
+        column.programs("pid", [](const WaitingRow& row) { return row.numbers.pid; }),
         peopleIf(of.cause, !isExact || waiting->rows.empty()),
         codeColumn("file", &WaitingRow::line, file),
         codeColumn("line", &WaitingRow::line, number),

@@ -86,7 +86,8 @@ public:
     {
         if (process)
             trace_.rank = process->rank;
-        process_ = numbersOf(filter_.topology(), process ? process->id : ProcessIndex{}).process;
+        trace_.numbers = numbersOf(filter_.topology(), process ? process->id : ProcessIndex{});
+        process_ = trace_.numbers.process;
         readDevices(all);
     }
 

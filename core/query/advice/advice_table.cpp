@@ -93,8 +93,10 @@ public:
     AdviceTable judge(const RankDelays& delays)
     {
         table_.run = traces_.run;
-        if (traces_.processes.size() == 1)
+        if (traces_.processes.size() == 1) {
             table_.rank = traces_.processes.front().rank;
+            table_.numbers = traces_.processes.front().numbers;
+        }
         table_.process = traces_.process;
         table_.isWhole = isWhole_;
         table_.hasHostStacks = waiting_.isKnown();

@@ -2,6 +2,7 @@
 
 #include "core/analysis/advice/rule.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
 
@@ -48,6 +49,7 @@ struct UnjudgedRule {
 struct AdviceTable {
     store::RunRecord run = {};
     std::optional<std::int32_t> rank = {};   ///< none if there is none, or of several
+    ProcessNumbers numbers = {};             ///< likewise
     std::string process = {};                ///< "rank 1", "mean of 2 ranks"; empty in a run of one process
     bool hasHostStacks = false;              ///< the table of waiting has lines
     bool isWhole = false;                    ///< no steps were recorded: the whole recording counts as one

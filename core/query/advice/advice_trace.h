@@ -6,6 +6,7 @@
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/busy_parts.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
 
@@ -79,6 +80,7 @@ struct AdviceTrace {
     };
 
     std::optional<std::int32_t> rank = {}; ///< none in a run of one process
+    ProcessNumbers numbers = {};
     bool onGpu = false;
     bool isWhole = false;                       ///< no steps were recorded
     std::vector<analysis::Interval> walls = {}; ///< one for each step

@@ -222,6 +222,7 @@ private:
             const analysis::RecordedStep& step = steps[row];
             table_.rows.push_back({.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
                                    .rank = rankOf(topology, step.process),
+                                   .numbers = numbersOf(topology, step.process),
                                    .instances = 1,
                                    .time = step.wall.length()});
             for (const auto& [device, all] : series_)

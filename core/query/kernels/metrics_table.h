@@ -2,6 +2,7 @@
 
 #include "core/analysis/stats/statistics.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct MetricsRow {
     std::string family = {};
     std::optional<std::int32_t> step = {};
     std::optional<std::int32_t> rank = {}; ///< of the step
+    ProcessNumbers numbers = {};           ///< likewise
     std::int64_t instances = 0;            ///< kernels; of a step 1
     Nanoseconds time{0};                   ///< sum of their durations; wall time of a step
     double covered = 0;                    ///< share of `time` that the samples fill

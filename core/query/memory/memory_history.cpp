@@ -91,6 +91,8 @@ private:
         if (!device)
             return true;
         history_->device = *device;
+        const TopologyIndex topology(reader_.topology(history_->run.run), {});
+        history_->process = rowProcess(topology, topology.of(*device));
         std::erase_if(events, [&](const AllocEvent& event) { return event.device != *device; });
         std::erase_if(facts.blocks, [&](const MemoryBlock& block) { return block.device != *device; });
         std::erase_if(facts.segments,

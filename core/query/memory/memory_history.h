@@ -4,6 +4,7 @@
 #include "core/model/memory.h"
 #include "core/query/runs/code_places.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/store/run_reader.h"
 
@@ -56,6 +57,7 @@ class MemoryHistory {
 public:
     store::RunRecord run = {};
     DeviceIndex device = {};            ///< of the requested devices, the one with the highest peak
+    RowProcess process = {};            ///< that used it
     std::vector<DeviceIndex> gpus = {}; ///< all that have events
     Timestamp origin{};                 ///< first event of the run, as the timeline's
     std::int64_t length = 0;            ///< from it to the last allocation event

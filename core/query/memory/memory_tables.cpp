@@ -175,8 +175,11 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
     const analysis::TextOf textOf = textsOf(reader);
     PathSelection selection(query.rangeGlob, textOf);
     std::erase_if(table.events, [&](const AllocEvent& event) { return !selection.has(event.path); });
+    const TopologyIndex topology(reader.topology(table.run.run), {});
     std::unordered_set<OpId> ops;
     for (const AllocEvent& event : table.events) {
+        if (!table.processes.contains(event.device))
+            table.processes.emplace(event.device, rowProcess(topology, topology.of(event.device)));
         for (const StringId id : {event.category, event.path})
             if (id && !table.texts.contains(id))
                 table.texts.emplace(id, reader.text(id));
@@ -196,7 +199,8 @@ MemoryGroupsTable memoryGroupsTable(const store::RunReader& reader, const EventQ
 {
     const auto history =
         memoryHistory(reader, chooseRun(reader, query.run).run, {}, MemoryParts::All, query.topology);
-    MemoryGroupsTable table{.run = history->run, .device = history->device, .rows = {}};
+    MemoryGroupsTable table{
+        .run = history->run, .device = history->device, .process = history->process, .rows = {}};
     if (query.grouping != Grouping::None)
         table.grouping = query.grouping;
     if (history->empty())

@@ -2,9 +2,11 @@
 
 #include "core/query/memory/memory_reading.h"
 #include "core/query/runs/event_query.h"
+#include "core/query/runs/process_rank.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@ struct MemoryEventsTable {
     store::RunRecord run = {};
     Timestamp origin{}; ///< first event of the run: times are shown from it
     std::vector<AllocEvent> events = {};
+    std::map<DeviceIndex, RowProcess> processes = {};     ///< that used the events' devices
     std::unordered_map<StringId, std::string> texts = {}; ///< of the events' categories and paths
     std::unordered_map<OpId, std::string> ops = {};       ///< names of the events' ops
 
@@ -52,6 +55,7 @@ struct GraphPool {
 struct MemoryGroupsTable {
     store::RunRecord run = {};
     DeviceIndex device = {};
+    RowProcess process = {}; ///< that used it
     Grouping grouping = Grouping::Category;
     std::vector<MemoryGroupRow> rows;     ///< largest at the peak first
     std::optional<Nanoseconds> peak = {}; ///< from the run's first event; none without events

@@ -365,6 +365,7 @@ private:
             CollectiveRank rank{.process = part.process,
                                 .title = topology_.titleOf(part.process),
                                 .rank = part.rank,
+                                .numbers = numbersOf(topology_, part.process),
                                 .device = record.device,
                                 .stream = record.stream,
                                 .correlation = record.correlation,

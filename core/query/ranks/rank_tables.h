@@ -45,6 +45,7 @@ struct CollectiveRank {
     ProcessIndex process = {};
     std::string title = {}; ///< like that of RankRow
     std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
     DeviceIndex device = {}; ///< none: on the host
     StreamId stream = {};
     CorrelationId correlation = {};

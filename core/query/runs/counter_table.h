@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/counter_figures.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/store/run_reader.h"
 
@@ -14,7 +15,7 @@ namespace tilescope::query {
 /// A counter that was read while a run was traced.
 struct CounterRow {
     std::string place; ///< host, GPU 0; of several processes: rank 1, rank 1 GPU 0
-    std::optional<std::int32_t> rank = {};
+    RowProcess process = {};
     DeviceIndex device = {}; ///< none: the host
     std::string name = {};
     std::string unit = {};

@@ -32,4 +32,16 @@ inline ProcessNumbers numbersOf(const TopologyIndex& topology, ProcessIndex proc
     return {found->id.value, found->pid > 0 ? std::optional(found->pid) : std::nullopt};
 }
 
+/// The process that a row of a table is of, as programs read it. Members have no value for several processes.
+struct RowProcess {
+    std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
+};
+
+inline RowProcess rowProcess(const TopologyIndex& topology, ProcessIndex process)
+{
+    const ProcessNumbers numbers = numbersOf(topology, process);
+    return {numbers.process ? rankOf(topology, process) : std::nullopt, numbers};
+}
+
 } // namespace tilescope::query

@@ -164,8 +164,11 @@ SamplesTable samples(const store::RunReader& reader, std::optional<RunId> run)
 {
     SamplesTable table;
     reader.atOnce([&] {
-        reader.eachSample(chooseRunIds(reader, run), [&table](RunId of, const Sample& sample) {
-            table.rows.push_back({of, sample});
+        RowProcess process;
+        reader.eachSample(chooseRunIds(reader, run), [&](RunId of, const Sample& sample) {
+            if (table.rows.empty() || table.rows.back().run != of)
+                process = rowProcess(TopologyIndex(reader.topology(of), {}), {});
+            table.rows.push_back({of, process, sample});
         });
     });
     return table;

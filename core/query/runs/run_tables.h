@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/statistics.h"
+#include "core/query/runs/process_rank.h"
 #include "core/store/run_reader.h"
 
 #include <optional>
@@ -47,6 +48,7 @@ std::string listOf(const std::vector<RunId>& runs);
 
 struct SampleRow {
     RunId run = {};
+    RowProcess process = {};
     Sample sample = {};
 };
 

@@ -59,6 +59,7 @@ public:
                 continue;
             ProcessIdle idle{.process = process,
                              .rank = rankOf(filter_.topology(), process),
+                             .numbers = numbersOf(filter_.topology(), process),
                              .callers = std::move(records.callers)};
             for (const ProcessChoice& title : titles)
                 if (title.process == process)

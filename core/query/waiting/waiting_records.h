@@ -2,6 +2,7 @@
 
 #include "core/analysis/waiting/idle_places.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
@@ -37,6 +38,7 @@ struct CudaCaller {
 struct ProcessIdle {
     ProcessIndex process = {};
     std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
     std::string title = {}; ///< rank 1, python 4711
     std::vector<HostStack> stacks = {};
     std::vector<CudaCaller> callers = {}; ///< by analysis::IdleCall::name

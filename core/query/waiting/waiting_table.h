@@ -43,6 +43,7 @@ struct CauseTime {
 /// Idle time of the GPUs of a process, and what the host did meanwhile. Members without a value do not apply to the row.
 struct WaitingRow {
     std::optional<std::int32_t> rank = {};
+    ProcessNumbers numbers = {};
     std::string cause = {};             ///< word of the cause with most of it; empty: of a place or thread
     std::vector<CauseTime> causes = {}; ///< of lines and functions, and of what has neither; add up to `idle`
     std::optional<CodeLine> line = {};  ///< that ran; of a place: of the launch before

@@ -1,7 +1,13 @@
 // `show FILE ranks` and `show FILE collectives` of a run of several ranks.
 
+#include "core/exchange/import/importer.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/unit/cli/show_fixture.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
 
 namespace tilescope::cli {
 
@@ -122,6 +128,60 @@ TEST_F(ShowRanks, RowsOfSumsNameTheirProcess)
     EXPECT_THAT(errorOf({file, "ranges", "--device", "0"}), HasSubstr("--rank or --process"));
     // After the others: it is the same file.
     EXPECT_EQ(valid({fileOf({.ranks = 1}), "ranges"})[0]["process"], 0);
+}
+
+TEST_F(ShowRanks, RowsOfProcessesWithoutRanksCarryTheirProcess)
+{
+    const auto traceOf = [&](int pid) {
+        const std::filesystem::path file = folder_ / (std::to_string(pid) + ".json");
+        const std::string base = "2000000000000";
+        const std::string host = fmt::format(R"("pid": {0}, "tid": {0})", pid);
+        std::ofstream(file) << fmt::format(
+            R"json({{"traceEvents": [
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", {0}, "ts": {1}100, "dur": 500}},
+{{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", {0}, "ts": {1}110,
+ "args": {{"Total Allocated": {2}, "Bytes": {2}, "Device Id": {3}, "Device Type": 1, "Addr": 1024}}}},
+{{"ph": "C", "name": "queue", {0}, "ts": {1}120, "args": {{"length": {2}}}}},
+{{"ph": "C", "name": "queue", {0}, "ts": {1}130, "args": {{"length": {2}}}}},
+{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", {0}, "ts": {1}140, "dur": 5, "args": {{"correlation": 1}}}},
+{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": {3}, "tid": 20, "ts": {1}200,
+ "dur": 300, "args": {{"device": {3}, "stream": 20, "correlation": 1, "Collective name": "allreduce", "dtype": "Float",
+ "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 2, "Process Group Name": "0",
+ "Process Group Ranks": [0, 1], "Seq": 1}}}}]}})json",
+            host, base, pid, pid - 100);
+        return file;
+    };
+    const std::filesystem::path file = folder_ / "two.tscope";
+    exchange::importFiles(std::array{traceOf(100), traceOf(101)}, file);
+    const auto pidsOf = [&](const json& rows) {
+        std::vector<int> pids;
+        for (const json& row : rows) {
+            EXPECT_TRUE(row["rank"].is_null());
+            EXPECT_EQ(row["process"], row["pid"] == 101 ? 1 : 0);
+            pids.push_back(row["pid"]);
+        }
+        return pids;
+    };
+    EXPECT_THAT(pidsOf(valid({file, "memory"})), ::testing::UnorderedElementsAre(100, 101));
+    EXPECT_THAT(pidsOf(valid({file, "counters"})), ::testing::UnorderedElementsAre(100, 101));
+    const json collectives = valid({file, "collectives"});
+    ASSERT_EQ(collectives.size(), 1U);
+    EXPECT_THAT(pidsOf(collectives[0]["per_rank"]), ElementsAre(100, 101));
+    // Tables of one device, step or finding.
+    const auto first = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), file);
+        arguments.insert(arguments.end(), {"--format", "json"});
+        return json::parse(run(arguments)).at(0);
+    };
+    EXPECT_EQ(first({"memory", "--group", "category"})["pid"], 101); // has the highest peak
+    EXPECT_EQ(first({"memory", "--at", "peak"})["pid"], 101);
+    EXPECT_EQ(first({"memory", "--at", "peak", "--process", "100"})["pid"], 100);
+    EXPECT_EQ(first({"advice", "--process", "100"})["pid"], 100);
+    EXPECT_TRUE(first({"advice"})["pid"].is_null());
+    EXPECT_TRUE(first({"samples"})["pid"].is_null());
+
+    exchange::importFiles(std::array{folder_ / "100.json"}, folder_ / "one.tscope");
+    EXPECT_EQ(valid({folder_ / "one.tscope", "samples"})[0]["pid"], 100);
 }
 
 TEST_F(ShowRanks, KernelsOfTheStepsAddUpToThoseOfAll)
