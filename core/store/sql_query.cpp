@@ -145,7 +145,8 @@ std::string remedyFor(SQLite::Database& database, const std::string& message)
     std::ranges::sort(words);
     words.erase(std::unique(words.begin(), words.end()), words.end());
     const std::string_view similar = nearestWord(name, words);
-    const std::string question = similar.empty() || similar == name ? "" : "did you mean '" + std::string(similar) + "'? ";
+    const std::string question =
+        similar.empty() || similar == name ? "" : "did you mean '" + std::string(similar) + "'? ";
     return question + "tilescope sql FILE lists views and columns";
 }
 

@@ -39,7 +39,7 @@ WINDOW_ALONE = {
 # Sections whose columns the window shows as well, by the type of their data or by their function, with the keys of
 # the columns that only the command line has.
 SHARED_SECTIONS = {
-    "AdviceTable": {"", "at_stake_bytes", "at_stake_total_ns", "bound", "command", "denominator", "evidence", "rank", "run", "steps",
+    "AdviceTable": {"", "at_stake_bytes", "at_stake_total_ns", "bound", "command", "denominator", "evidence", "pid", "process", "rank", "run", "steps",
                     "wall_total_ns", "why"},
     "CallTreeTable": {"call", "id", "name", "parent", "path"},
     "KernelsTable": set(),

@@ -173,9 +173,9 @@ Table tableOf(std::shared_ptr<const query::AdviceTable> advice)
             "evidence",
             [](const AdviceRow& row) { return row.finding ? evidenceJson(*row.finding) : RawJson{"[]"}; }),
         column.programs("command", text(&Advice::command)),
-        column.programs("why", [](const AdviceRow& row) {
-            return row.unjudged ? cellOrNull(row.unjudged->why) : Cell();
-        }),
+        column.programs(
+            "why",
+            [](const AdviceRow& row) { return row.unjudged ? cellOrNull(row.unjudged->why) : Cell(); }),
         column.programs("process", [of = advice->numbers](const AdviceRow&) { return of.process; }),
         column.programs("pid", [of = advice->numbers](const AdviceRow&) { return of.pid; })};
     table.whyEmpty = advice->steps > 0 ? "Nothing to advise." : whyNoEvents(advice->run, "events");

@@ -56,7 +56,8 @@ CountersTable counters(const store::RunReader& reader, std::optional<RunId> run,
             if (const auto figures = analysis::figuresOf(track))
                 table.rows.push_back(
                     {.place = placeOf(topology, track),
-                     .process = rowProcess(topology, track.process ? track.process : topology.of(track.device)),
+                     .process =
+                         rowProcess(topology, track.process ? track.process : topology.of(track.device)),
                      .device = track.device,
                      .name = track.name,
                      .unit = track.unit,

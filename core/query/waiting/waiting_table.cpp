@@ -267,9 +267,8 @@ private:
 
     WaitingRow rowOf(const WaitingPart& part) const
     {
-        WaitingRow row{.rank = process_.rank,
-                       .numbers = process_.numbers,
-                       .idle = Nanoseconds(std::llround(part.time))};
+        WaitingRow row{
+            .rank = process_.rank, .numbers = process_.numbers, .idle = Nanoseconds(std::llround(part.time))};
         const auto most =
             std::ranges::max_element(part.causes, {}, [](const auto& each) { return each.second.time; });
         for (const auto& [cause, time] : part.causes) {
@@ -289,10 +288,8 @@ private:
 
     WaitingRow rowOf(Nanoseconds time, std::vector<Nanoseconds> times) const
     {
-        WaitingRow row{.rank = process_.rank,
-                       .numbers = process_.numbers,
-                       .idle = time,
-                       .count = std::ssize(times)};
+        WaitingRow row{
+            .rank = process_.rank, .numbers = process_.numbers, .idle = time, .count = std::ssize(times)};
         std::ranges::sort(times);
         row.median = times[times.size() / 2];
         row.longest = times.back();

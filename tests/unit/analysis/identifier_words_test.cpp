@@ -34,7 +34,8 @@ TEST(IdentifierWords, AnchorsMeanTheBeginAndTheEnd)
 
 TEST(IdentifierWords, TheModelGemmaIsNoMatrixProduct)
 {
-    for (const char* name : {"_gemma_rms_layernorm_forward", "GemmaRMSNormKernel", "gemma3_rms_norm", "rmsnorm_gemma"}) {
+    for (const char* name :
+         {"_gemma_rms_layernorm_forward", "GemmaRMSNormKernel", "gemma3_rms_norm", "rmsnorm_gemma"}) {
         EXPECT_FALSE(IdentifierWords(name).contain("*gemm*")) << name;
         EXPECT_TRUE(IdentifierWords(name).contain("rms*")) << name;
     }
