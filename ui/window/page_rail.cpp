@@ -6,6 +6,8 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 RailButton::RailButton(Icon icon, const QString& text, QWidget* parent) : QAbstractButton(parent), icon_(icon)
@@ -38,10 +40,12 @@ void RailButton::paintEvent(QPaintEvent*)
     const int side = sizes().of(20);
     QFont font = Theme::instance().small();
     font.setWeight(isChecked() ? QFont::DemiBold : QFont::Normal);
-    // In a low window only the icon fits; the tooltip names the page.
-    const QRect words(0, sizes().of(32), width(), height() - sizes().of(34));
-    const bool fits = words.height() >= QFontMetrics(font).ascent();
-    const double top = fits ? sizes().of(9) : (height() - side) / 2.0;
+    // In a low window icon and word move together; where only the icon fits, the tooltip names the page.
+    const int gap = sizes().of(3);
+    const int spare = height() - side - gap - QFontMetrics(font).height();
+    const bool fits = spare >= 0;
+    const int top = fits ? std::min(sizes().of(9), spare / 2) : (height() - side) / 2;
+    const QRect words(0, top + side + gap, width(), height() - top - side - gap);
     paintIcon(painter, icon_, QRectF((width() - side) / 2.0, top, side, side), colour);
     painter.setFont(font);
     painter.setPen(colour);
