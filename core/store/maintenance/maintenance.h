@@ -52,6 +52,12 @@ enum class RunNumbers : std::uint8_t {
     OfSources ///< of runs that were deleted from it: their old ones, unless another run has them
 };
 
+/// Which runs of the sources are copied.
+enum class MergedRuns : std::uint8_t {
+    All,  ///< one whose writer died becomes interrupted
+    Ended ///< without those that are not ended: their writer may go on elsewhere
+};
+
 /// Copies all runs of `sources` that `target` lacks into it; creates it if it does not exist.
 ///
 /// Runs keep their uid and get the next numbers: in the order of their sweep's points if all have one,
@@ -60,7 +66,7 @@ enum class RunNumbers : std::uint8_t {
 /// \throws Error  before anything is written: a source is the target or has a writer, or two runs with the
 ///                same uid differ
 MergeOutcome merge(std::span<const std::filesystem::path> sources, const std::filesystem::path& target,
-                   RunNumbers numbers = RunNumbers::Next);
+                   RunNumbers numbers = RunNumbers::Next, MergedRuns which = MergedRuns::All);
 
 /// Removes runs with all their rows, in one transaction; their numbers are not used again. A run that is
 /// named twice is removed once. The file keeps its size until compact().

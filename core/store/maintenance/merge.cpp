@@ -35,6 +35,7 @@ struct Candidate {
     std::string name;
     std::optional<std::int64_t> point;
     std::uint64_t fingerprint = 0;
+    bool hasEnded = true; ///< false: it is written, or its writer died
 };
 
 /// What stays the same when a run is copied: all that is known of it, and how many rows of each table it has
@@ -71,7 +72,8 @@ std::vector<Candidate> runsOf(StoredRows& file)
                 columns.push_back(i);
         while (row.executeStep())
             runs.push_back({&file, RunId{row.getColumn("id").getInt64()}, text(row, "uid"), text(row, "name"),
-                            integer(row, "point"), fingerprintOf(file, row, columns)});
+                            integer(row, "point"), fingerprintOf(file, row, columns),
+                            text(row, "status") != "running"});
         return runs;
     });
 }
@@ -133,7 +135,8 @@ std::vector<Candidate> runsIn(const fs::path& file, std::unique_ptr<StoredRows>&
 
 } // namespace
 
-MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target, RunNumbers numbers)
+MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target, RunNumbers numbers,
+                   MergedRuns which)
 {
     std::error_code error;
     std::vector<std::unique_ptr<StoredRows>> files;
@@ -150,7 +153,9 @@ MergeOutcome merge(std::span<const fs::path> sources, const fs::path& target, Ru
     }
     std::vector<Candidate> offered;
     for (const auto& source : files)
-        std::ranges::move(runsOf(*source), std::back_inserter(offered));
+        for (Candidate& run : runsOf(*source))
+            if (which == MergedRuns::All || run.hasEnded)
+                offered.push_back(std::move(run));
     MergeOutcome outcome;
     std::unique_ptr<StoredRows> present;
     // Asked once before the target is touched, so that a refusal leaves no trace, and again with its lock

@@ -290,6 +290,26 @@ TEST_F(Maintenance, MergingADamagedFileChangesNothing)
     expectSound(all);
 }
 
+// A copy of a file that is still written elsewhere.
+TEST_F(Maintenance, MergingCanWaitForTheEndOfARun)
+{
+    writeRun(a, "one");
+    writeRun(a, "two");
+    const auto setStatus = [this](const char* status) {
+        sqlite3* database = nullptr;
+        ASSERT_EQ(sqlite3_open(a.c_str(), &database), SQLITE_OK);
+        const std::string change = std::string("update run set status = '") + status + "' where id = 2";
+        ASSERT_EQ(sqlite3_exec(database, change.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+        sqlite3_close(database);
+    };
+    setStatus("running");
+    EXPECT_EQ(merge(std::array{a}, all, RunNumbers::Next, MergedRuns::Ended).added, 1);
+    EXPECT_THAT(marks(all), ElementsAre("one"));
+    setStatus("ok");
+    EXPECT_EQ(merge(std::array{a}, all, RunNumbers::Next, MergedRuns::Ended).added, 1);
+    EXPECT_THAT(marks(all), ElementsAre("one", "two"));
+}
+
 TEST_F(Maintenance, AKilledMergeAddsAllRunsOrNone)
 {
     constexpr std::size_t kRuns = 30;
