@@ -37,6 +37,8 @@ struct HostsArguments {
     std::string address;
     std::vector<std::string> setUp;
     std::vector<std::string> sbatch;
+    std::string tasks;
+    bool local = false;
     bool files = false;
     std::string job;
     std::string output;
@@ -46,10 +48,10 @@ struct HostsArguments {
 /// \throws Error (Usage)  options of another action
 void requireActionFits(const HostsArguments& given)
 {
-    const bool hasHostOptions =
-        !given.kind.empty() || !given.address.empty() || !given.setUp.empty() || !given.sbatch.empty();
+    const bool hasHostOptions = !given.kind.empty() || !given.address.empty() || !given.setUp.empty() ||
+                                !given.sbatch.empty() || !given.tasks.empty() || given.local;
     if (hasHostOptions && given.action != "add")
-        throw Error{.what = "--kind, --address, --set-up and --sbatch describe a host",
+        throw Error{.what = "--kind, --address, --local, --set-up, --sbatch and --tasks describe a host",
                     .where = "tilescope hosts",
                     .remedy = "give them to tilescope hosts add NAME"};
     if ((!given.job.empty() || !given.output.empty()) && given.action != "attach")
@@ -87,7 +89,9 @@ void listHosts(const HostList& all, const std::string& format)
     add({.key = "kind", .title = "kind", .cell = [&](std::size_t i) {
              return shown[i].kind == HostKind::Slurm ? "slurm" : "ssh";
          }});
-    add({.key = "address", .title = "address", .cell = [&](std::size_t i) { return shown[i].address; }});
+    add({.key = "address", .title = "address", .cell = [&](std::size_t i) {
+             return shown[i].isLocal ? "this machine" : shown[i].address;
+         }});
     add({.key = "from", .title = "from", .cell = [&](std::size_t i) {
              return shown[i].isStored ? "tilescope hosts add" : "~/.ssh/config";
          }});
@@ -118,6 +122,15 @@ int addHost(HostList& all, const HostsArguments& given)
         host.setUp = given.setUp;
     if (!given.sbatch.empty())
         host.sbatch = given.sbatch;
+    if (!given.tasks.empty())
+        host.tasks = int(wholeNumber(given.tasks, "--tasks", 1, Host::kMostTasks));
+    if (given.local) {
+        host.isLocal = true;
+        if (given.address.empty())
+            host.address = host.name;
+    } else if (!given.address.empty()) {
+        host.isLocal = false;
+    }
     all.add(host);
     all.save();
     notes() << given.name << " is in the list; examine it with tilescope hosts check " << given.name << '\n';
@@ -220,8 +233,12 @@ int hostsCommand(int argc, char** argv)
         "--set-up", given.setUp,
         "with add: a line for bash before anything runs there, such as 'module load cuda'; may be "
         "repeated");
+    arguments.flag("--local", given.local,
+                   "with add --kind slurm: this machine is the login node, and nothing goes through ssh");
     arguments.repeated("--sbatch", given.sbatch,
                        "with add: an option for sbatch, such as --sbatch=--partition=gpu; may be repeated");
+    arguments.option("--tasks", given.tasks,
+                     "with add: tasks of Slurm among which the points of a sweep are divided at most (16)");
     arguments.flag("--files", given.files,
                    "with remove: also remove Tilescope's cache there: its programs and finished work");
     arguments.choice("--format", given.format, {"text", "json"}, "output format of list, check and jobs");

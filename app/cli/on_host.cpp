@@ -12,6 +12,7 @@
 #include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/remote_file.h"
+#include "core/hosts/result_arrivals.h"
 #include "core/hosts/sweep_events.h"
 #include "core/hosts/sweep_request.h"
 
@@ -21,6 +22,7 @@
 #include <csignal>
 #include <iostream>
 #include <utility>
+#include <variant>
 
 namespace tilescope::cli {
 
@@ -81,17 +83,18 @@ hosts::FetchWatch fetchWatch(const std::string& name)
 }
 
 /// Adds the recording of ended work to a local file and removes it there, once it is safe here.
-void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& file, SayMerge say,
-               std::stop_token stop)
+/// \param before  what arrived while it ran
+void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& file,
+               const hosts::Arrival& before, SayMerge say, std::stop_token stop)
 {
     const std::string name = host.host().name;
-    const hosts::Arrival arrival =
+    const hosts::Arrival last =
         collectResult(host, job, file, hosts::copiesFolder(), fetchWatch("the runs of " + name), stop);
     // On standard error: standard output has the events, or what a program prints.
     if (say == SayMerge::Yes && !isQuiet())
-        std::cerr << counted(arrival.runs, "run") << " of " << name << " added to "
-                  << escapeForTerminal(file.string()) << " (" << sizeText(arrival.received) << ")"
-                  << std::endl;
+        std::cerr << counted(before.runs + last.runs, "run") << " of " << name << " added to "
+                  << escapeForTerminal(file.string()) << " (" << sizeText(before.received + last.received)
+                  << ")" << std::endl;
 }
 
 /// What a user needs to know to come back to work that goes on.
@@ -104,12 +107,17 @@ void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& f
 }
 
 /// Follows work to its end and brings its recording home.
+/// \param arrivals  of its runs while it goes on; null: they arrive at the end
 int carryOut(hosts::RemoteHost& host, hosts::RemoteJob& job, const hosts::JobOutput& output,
-             const fs::path& file, const session::StopSignals& signals, SayMerge say = SayMerge::Yes)
+             const fs::path& file, const session::StopSignals& signals,
+             hosts::ResultArrivals* arrivals = nullptr, SayMerge say = SayMerge::Yes)
 {
     hosts::JobEnd end;
+    hosts::Arrival arrived;
     try {
         end = job.follow(output, {.cancel = signals.first(), .again = signals.second()});
+        if (arrivals)
+            arrived = arrivals->finish();
         if (file.empty() || !end.hasResult)
             job.remove(signals.second());
     } catch (const hosts::Stopped&) {
@@ -117,7 +125,7 @@ int carryOut(hosts::RemoteHost& host, hosts::RemoteJob& job, const hosts::JobOut
     }
     try {
         if (!file.empty() && end.hasResult)
-            bringHome(host, job, file, say, signals.second());
+            bringHome(host, job, file, arrived, say, signals.second());
     } catch (const Error&) {
         std::cerr << host.host().name << ": the runs stay there; fetch them with: tilescope hosts attach "
                   << host.host().name << ' ' << job.id() << " -o " << shellPath(file) << std::endl;
@@ -128,8 +136,9 @@ int carryOut(hosts::RemoteHost& host, hosts::RemoteJob& job, const hosts::JobOut
     if (!end.failure.empty())
         throw Error{.what = end.failure,
                     .where = host.host().name,
-                    .remedy =
-                        end.hasResult ? "its recording was added as far as it was written" : "start it again",
+                    .remedy = !end.remedy.empty() ? end.remedy
+                              : end.hasResult     ? "its recording was added as far as it was written"
+                                                  : "start it again",
                     .kind = ErrorKind::Failure};
     return end.exitCode();
 }
@@ -193,7 +202,7 @@ std::optional<std::string_view> fileOnHost(std::string_view text)
 std::optional<fs::path> fetchedFile(std::string_view named)
 {
     const auto remote = hosts::remotePathOf(named);
-    if (!remote || fileOnHost(named) != named)
+    if (!remote || !fileOnHost(named)) // who takes FILE:RUN has split it
         return {};
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     try {
@@ -220,22 +229,26 @@ int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>&
     std::optional<hosts::RemoteJob> job;
     try {
         host.prepare(signals.first());
-        job = hosts::RemoteJob::start(host,
-                                      {.kind = hosts::JobRequest::Kind::Sweep,
-                                       .points = hosts::sweepLines(points, options),
-                                       .label = options.commandLine,
-                                       .output = fs::absolute(options.file).string()},
+        job = hosts::RemoteJob::start(host, hosts::sweepJob(points, options, options.commandLine),
                                       signals.first());
     } catch (const hosts::Stopped&) {
         throw Cancelled{};
     }
-    hosts::SweepEvents events(options.file, onEvent, sayLine);
+    hosts::ResultArrivals arrivals(host, job->id(), options.file, hosts::copiesFolder());
+    hosts::SweepEvents events(
+        options.file,
+        [&](const session::Event& event) {
+            if (std::holds_alternative<session::ResultEvent>(event))
+                arrivals.pointEnded();
+            onEvent(event);
+        },
+        sayLine);
     const int code = carryOut(host, *job,
                               {.out = [&](std::string_view bytes) { events.feedOutput(bytes); },
                                .errors = [&](std::string_view bytes) { events.feedErrors(bytes); },
                                .queue = [&name](const std::string& number,
                                                 const std::string& state) { sayQueue(name, number, state); }},
-                              options.file, signals, say);
+                              options.file, signals, &arrivals, say);
     events.finish();
     return code;
 }
@@ -260,6 +273,11 @@ int commandOnHost(const std::string& name, hosts::JobRequest request, const fs::
 
 int attachToHost(const std::string& name, const std::string& id, const fs::path& output)
 {
+    constexpr std::size_t kDigits = 32;
+    if (id.size() != kDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos)
+        throw Error{.what = "is not the name of work there: 32 hexadecimal digits",
+                    .where = id.substr(0, kDigits),
+                    .remedy = "tilescope hosts jobs " + name + " lists it"};
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     hosts::RemoteHost host = hostNamed(name);
     try {

@@ -32,7 +32,7 @@ std::optional<std::filesystem::path> fetchedFile(std::string_view named);
 /// Whether a line says how many runs arrived.
 enum class SayMerge { Yes, No };
 
-/// Runs points on a host and adds their runs to `options.file` when all have ended. Events come as from a local sweep.
+/// Runs points on a host and adds their runs to `options.file` as they end. Events come as from a local sweep.
 /// \param signals  the first cancels the sweep there; the second leaves it if the host cannot be reached
 /// \return         exit code
 int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>& points,

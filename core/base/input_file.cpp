@@ -14,10 +14,13 @@ namespace tilescope {
 
 namespace {
 
-std::string gibibytes(Bytes bytes)
+/// A limit in its largest unit.
+std::string wholeUnits(Bytes bytes)
 {
+    constexpr std::int64_t kMiB = std::int64_t{1} << 20;
     constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-    return std::to_string(bytes.count / kGiB) + " GiB";
+    return bytes.count < kGiB ? std::to_string(bytes.count / kMiB) + " MiB"
+                              : std::to_string(bytes.count / kGiB) + " GiB";
 }
 
 /// A regular file, not empty, open for reading.
@@ -101,7 +104,7 @@ std::string readInputFile(const std::filesystem::path& file, Bytes most, const s
 {
     const OpenInput input(file, what);
     if (input.bytes() > most)
-        input.refuse("has more than " + gibibytes(most), "a " + what + " has less");
+        input.refuse("has more than " + wholeUnits(most), "a " + what + " has less");
     return input.read(input.bytes());
 }
 

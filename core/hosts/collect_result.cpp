@@ -9,10 +9,13 @@
 #include "core/store/run_reader.h"
 
 #include <poll.h>
+#include <unistd.h>
 
-#include <array>
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tilescope::hosts {
 
@@ -61,22 +64,55 @@ fs::path copiesFolder()
 
 void requireResultFile(const fs::path& file)
 {
-    outputPath(file);
+    const fs::path folder = fs::absolute(outputPath(file)).parent_path();
     std::error_code error;
+    if (!fs::is_directory(folder, error))
+        throw Error{.what = "its folder does not exist",
+                    .where = file.string(),
+                    .remedy = "create it, or name another file"};
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+        throw Error{.what = std::string("its folder cannot be written (") + std::strerror(errno) + ")",
+                    .where = file.string(),
+                    .remedy = "name a file in another folder"};
     if (fs::exists(file, error))
         store::RunReader{file}.runIds(); // throws where it is not a recording, or damaged
 }
+
+namespace {
+
+/// Another process may begin to write the file between the look and the merge.
+store::MergeOutcome mergedInTurn(const std::vector<fs::path>& files, const fs::path& file,
+                                 const std::stop_token& stop)
+{
+    constexpr int kAttempts = 20;
+    for (int attempt = 1;; ++attempt) {
+        waitForOtherWriter(file, stop);
+        try {
+            return store::merge(files, file);
+        } catch (const Error&) {
+            if (attempt == kAttempts || !store::WriterLock::isHeld(file))
+                throw;
+        }
+    }
+}
+
+} // namespace
 
 Arrival collectResult(RemoteHost& host, RemoteJob& job, const fs::path& file, const fs::path& copies,
                       const FetchWatch& watch, std::stop_token stop)
 {
     const std::string name = host.host().name;
-    const FetchedFile fetched = fetchResult(host, job.id(), copies, watch, stop);
-    const store::VerifyReport arrived =
-        verified(fetched.file, "the recording of " + name + " arrived damaged");
-    waitForOtherWriter(file, stop);
-    const store::MergeOutcome merged = store::merge(std::array{fetched.file}, file);
-    if (merged.added + merged.present != arrived.runs)
+    std::vector<fs::path> files;
+    std::int64_t runs = 0;
+    Arrival arrival;
+    for (const RemoteJob::Result& result : job.results(stop)) {
+        const FetchedFile fetched = fetchResult(host, job.id(), result.name, copies, watch, stop);
+        runs += verified(fetched.file, "the recording of " + name + " arrived damaged").runs;
+        arrival.received += fetched.received;
+        files.push_back(fetched.file);
+    }
+    const store::MergeOutcome merged = mergedInTurn(files, file, stop);
+    if (merged.added + merged.present != runs)
         throw Error{.what = "does not hold all runs of " + name,
                     .where = file.string(),
                     .remedy = "fetch them again",
@@ -84,8 +120,10 @@ Arrival collectResult(RemoteHost& host, RemoteJob& job, const fs::path& file, co
     verified(file, "is damaged after the runs of " + name + " were added");
     job.remove(stop);
     std::error_code ignored;
-    fs::remove_all(fetched.file.parent_path(), ignored);
-    return {.runs = merged.added, .received = fetched.received};
+    for (const fs::path& copy : files)
+        fs::remove_all(copy.parent_path(), ignored);
+    arrival.runs = merged.added;
+    return arrival;
 }
 
 } // namespace tilescope::hosts

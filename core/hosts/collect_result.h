@@ -25,9 +25,9 @@ struct Arrival {
     Bytes received;        ///< that crossed the network
 };
 
-/// Fetches the recording of ended work and adds its runs to a local file: all, or after any failure none. Waits while
-/// another process writes the file. The recording there is removed only when the local file has all of its runs and
-/// passes verify(). Repeating it after a failure adds no run twice.
+/// Fetches the recordings of ended work and adds those of their runs to a local file that it lacks: all, or after any failure
+/// none. Waits while another process writes the file. The work is removed there only when the local file has all of its
+/// runs and passes verify(). Repeating it after a failure adds no run twice.
 /// \param copies  copiesFolder()
 /// \throws Error, Stopped
 Arrival collectResult(RemoteHost& host, RemoteJob& job, const std::filesystem::path& file,

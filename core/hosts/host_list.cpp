@@ -5,6 +5,7 @@
 #include "core/base/input_file.h"
 #include "core/base/output_file.h"
 #include "core/base/spelling.h"
+#include "core/hosts/json_fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -175,7 +176,16 @@ void HostList::read()
             host.address = address->get<std::string>();
         host.setUp = textsIn(each, "set_up");
         host.sbatch = textsIn(each, "sbatch");
-        add(std::move(host));
+        host.isLocal = flagIn(each, "local");
+        if (const std::int64_t tasks = numberIn(each, "tasks"); tasks > 0 && tasks <= Host::kMostTasks)
+            host.tasks = int(tasks);
+        try {
+            add(std::move(host));
+        } catch (const Error& error) {
+            throw Error{.what = error.where + ": " + error.what,
+                        .where = file_.string(),
+                        .remedy = "mend that entry, or move the file away and add the hosts again"};
+        }
     }
 }
 
@@ -220,13 +230,42 @@ void HostList::add(Host host)
             throw Error{.what = "'" + option + "' is not an option of sbatch",
                         .where = "--sbatch",
                         .remedy = "write it like --sbatch=--partition=gpu"};
-        if (option.starts_with("--array") || option.starts_with("-a"))
-            throw Error{.what = "a sweep is one job, and tasks of an array would all run it",
+        const auto isFor = [&](std::initializer_list<std::string_view> names) {
+            return std::ranges::any_of(names, [&](std::string_view name) {
+                const std::string_view rest =
+                    std::string_view(option).substr(option.starts_with(name) ? name.size() : 0);
+                // A short option may have its value behind it: -a0-3.
+                return option.starts_with(name) &&
+                       (!name.starts_with("--") || rest.empty() || rest.front() == '=');
+            });
+        };
+        if (isFor({"--array", "-a"}))
+            throw Error{.what = "Tilescope numbers the tasks of an array itself",
                         .where = "--sbatch=" + option,
-                        .remedy = "leave it out; packaging/slurm/submit runs sweeps as arrays"};
+                        .remedy = "leave it out; --tasks gives the number of tasks"};
+        if (isFor({"--wrap", "--output", "-o", "--error", "-e", "--chdir", "-D", "--parsable", "--wait", "-W",
+                   "--test-only", "--quiet", "-Q", "--help", "-h", "--version", "-V", "--requeue"}))
+            throw Error{.what =
+                            "Tilescope gives sbatch an option of its own for it, or needs what it changes",
+                        .where = "--sbatch=" + option,
+                        .remedy = "leave it out"};
     }
     if (!host.sbatch.empty() && host.kind != HostKind::Slurm)
         throw Error{.what = "requires --kind slurm", .where = "--sbatch", .remedy = "add --kind slurm"};
+    if (host.tasks < 1 || host.tasks > Host::kMostTasks)
+        throw Error{.what = std::to_string(host.tasks) + " is not a number of tasks",
+                    .where = "--tasks",
+                    .remedy = "give 1 to " + std::to_string(Host::kMostTasks)};
+    if (host.tasks != Host::kUsualTasks && host.kind != HostKind::Slurm)
+        throw Error{.what = "requires --kind slurm", .where = "--tasks", .remedy = "add --kind slurm"};
+    if (host.isLocal && host.kind != HostKind::Slurm)
+        throw Error{.what = "is this machine, where work without Slurm needs no host",
+                    .where = "--local",
+                    .remedy = "add --kind slurm, or run without --on"};
+    if (host.isLocal && host.address != host.name)
+        throw Error{.what = "is this machine and has no address",
+                    .where = "--local",
+                    .remedy = "leave --address out"};
     host.isStored = true;
     std::erase(sshNames_, host.name);
     if (const auto found = std::ranges::find(hosts_, host.name, &Host::name); found != hosts_.end())
@@ -254,7 +293,9 @@ void HostList::save() const
                         {"kind", host.kind == HostKind::Slurm ? "slurm" : "ssh"},
                         {"address", host.address},
                         {"set_up", host.setUp},
-                        {"sbatch", host.sbatch}});
+                        {"sbatch", host.sbatch},
+                        {"tasks", host.tasks},
+                        {"local", host.isLocal}});
     std::error_code error;
     fs::create_directories(file_.parent_path(), error);
     if (error)

@@ -15,11 +15,16 @@ enum class HostKind {
 
 /// Another machine, as the user configured it.
 struct Host {
+    static constexpr int kUsualTasks = 16;
+    static constexpr int kMostTasks = 64;
+
     std::string name;
     HostKind kind = HostKind::Ssh;
     std::string address = {};             ///< what ssh connects to: a name of ~/.ssh/config, or USER@HOST
     std::vector<std::string> setUp = {};  ///< lines for bash before anything runs there: `module load cuda`
     std::vector<std::string> sbatch = {}; ///< options of sbatch: `--partition=gpu`
+    int tasks = kUsualTasks;              ///< of Slurm, into which a sweep is divided at most
+    bool isLocal = false;                 ///< this machine, which submits to Slurm itself; without ssh
     bool isStored = true;                 ///< in the user's list; false: only in ~/.ssh/config
 };
 
@@ -46,7 +51,7 @@ public:
     Host get(std::string_view name) const;
 
     /// Adds a host, or replaces the one of the same name.
-    /// \throws Error (Usage)  its name or address is unusable, or a line has control characters
+    /// \throws Error (Usage)  its name or address is unusable, a line has control characters, or its parts contradict
     void add(Host host);
     /// \throws Error (Usage)  the list does not have it
     void remove(std::string_view name);

@@ -7,6 +7,8 @@
 #include "core/hosts/server.h"
 #include "core/hosts/wire.h"
 
+#include <nlohmann/json.hpp>
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -72,6 +74,12 @@ std::optional<std::string> JobFolder::status() const
 {
     std::string text = textOfFile(file("status"));
     return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+bool JobFolder::isForSlurm() const
+{
+    const auto job = nlohmann::json::parse(textOfFile(file(kJobFile)), nullptr, false);
+    return job.is_object() && job.contains("sbatch") && job["sbatch"].is_array();
 }
 
 std::optional<pid_t> JobFolder::group() const

@@ -24,6 +24,8 @@ public:
     bool isRunning() const;
     /// How it ended, as JSON; none if it runs or its runner was killed.
     std::optional<std::string> status() const;
+    /// It is submitted to Slurm.
+    bool isForSlurm() const;
     /// The process group of the work; none before it starts.
     std::optional<pid_t> group() const;
     /// Writes a file whole or not at all, with mode 0600.

@@ -251,15 +251,14 @@ std::optional<RemotePath> remotePathOf(std::string_view text)
 namespace {
 
 FetchedFile fetch(RemoteHost& host, const Json& source, const fs::path& folder, const std::string& name,
-                  const FetchWatch& watch, const std::stop_token& stop)
+                  const FetchWatch& watch, const std::stop_token& stop, int attempts)
 {
     constexpr std::size_t kDigits = 16;
     CachedCopy copy(folder / sha256(host.host().address + '\n' + source.dump()).substr(0, kDigits), name);
     copy.begin();
     Fetch fetching(host, copy, watch);
     try {
-        constexpr int kAttempts = 8;
-        host.persistently([&] { fetching.carryOut(source, stop); }, stop, kAttempts);
+        host.persistently([&] { fetching.carryOut(source, stop); }, stop, attempts);
     } catch (...) {
         copy.keepPart();
         throw;
@@ -277,16 +276,17 @@ FetchedFile fetchFile(RemoteHost& host, const std::string& path, const fs::path&
                       const FetchWatch& watch, std::stop_token stop)
 {
     quotedForHost(path); // refuses control characters
+    requireUtf8(path);
     std::string name = fs::path(path).filename();
     if (name.empty() || name.starts_with('.'))
         name = "file" + name;
-    return fetch(host, Json{{"path", path}}, folder, name, watch, stop);
+    return fetch(host, Json{{"path", path}}, folder, name, watch, stop, kFetchAttempts);
 }
 
-FetchedFile fetchResult(RemoteHost& host, const std::string& job, const fs::path& folder,
-                        const FetchWatch& watch, std::stop_token stop)
+FetchedFile fetchResult(RemoteHost& host, const std::string& job, const std::string& name,
+                        const fs::path& folder, const FetchWatch& watch, std::stop_token stop, int attempts)
 {
-    return fetch(host, Json{{"job", job}}, folder, "result.tscope", watch, stop);
+    return fetch(host, Json{{"job", job}, {"file", name}}, folder, "result.tscope", watch, stop, attempts);
 }
 
 } // namespace tilescope::hosts

@@ -36,6 +36,8 @@ struct FetchedFile {
     bool isGrowing = false; ///< it is a recording that was still made: fetch it again for its later states
 };
 
+inline constexpr int kFetchAttempts = 8;
+
 /// Fetches a file of a host into the user's cache: only pieces of 1 MiB that differ from those of an earlier fetch. A
 /// recording that is written meanwhile arrives as of one moment. An interrupted fetch goes on where it was.
 /// \param folder  below which copies are kept: userCacheDirectory() / "remote"
@@ -43,9 +45,12 @@ struct FetchedFile {
 FetchedFile fetchFile(RemoteHost& host, const std::string& path, const std::filesystem::path& folder,
                       const FetchWatch& watch = {}, std::stop_token stop = {});
 
-/// Fetches the recording that work there made.
-/// \param job  its id
-FetchedFile fetchResult(RemoteHost& host, const std::string& job, const std::filesystem::path& folder,
-                        const FetchWatch& watch = {}, std::stop_token stop = {});
+/// Fetches a recording of work there.
+/// \param job       its id
+/// \param name      of RemoteJob::results()
+/// \param attempts  connections that may fail one after the other
+FetchedFile fetchResult(RemoteHost& host, const std::string& job, const std::string& name,
+                        const std::filesystem::path& folder, const FetchWatch& watch = {},
+                        std::stop_token stop = {}, int attempts = kFetchAttempts);
 
 } // namespace tilescope::hosts

@@ -171,7 +171,6 @@ void RemoteHost::prepare(std::stop_token stop)
         if (watch_.copying)
             watch_.copying(copied, of);
     };
-    constexpr int kAttempts = 5;
     persistently([&] { install(link_, bundle_, copying, stop); }, stop, kAttempts);
     tell(HostState::Ready);
 }
@@ -181,9 +180,15 @@ std::unique_ptr<Answer> RemoteHost::begin(std::string_view request) const
     return std::make_unique<Answer>(link_, bundle_, request);
 }
 
-std::string RemoteHost::ask(std::string_view request, std::stop_token stop)
+RemoteHost RemoteHost::untold() const
 {
-    constexpr int kAttempts = 5;
+    RemoteHost other(*this);
+    other.watch_ = {};
+    return other;
+}
+
+std::string RemoteHost::ask(std::string_view request, std::stop_token stop, int attempts)
+{
     std::string last;
     persistently(
         [&] {
@@ -197,7 +202,7 @@ std::string RemoteHost::ask(std::string_view request, std::stop_token stop)
                     frame->type == FrameType::Message && Json::parse(last, nullptr, false).contains("end");
             }
         },
-        stop, kAttempts);
+        stop, attempts);
     return last;
 }
 

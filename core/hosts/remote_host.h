@@ -57,7 +57,11 @@ private:
 /// Tilescope on a host: connects, copies the bundle there once, and asks its `tilescope serve`. One thread.
 class RemoteHost {
 public:
+    static constexpr int kAttempts = 5;
+
     RemoteHost(Host host, HostWatch watch);
+    /// The same host for another thread, which nothing is told.
+    RemoteHost untold() const;
 
     const Host& host() const { return link_.host(); }
 
@@ -66,9 +70,10 @@ public:
     void prepare(std::stop_token stop);
 
     /// The last message of an answer, as JSON.
-    /// \param request  JSON; may be sent again after a lost connection
+    /// \param request   JSON; may be sent again after a lost connection
+    /// \param attempts  connections that may fail one after the other
     /// \throws Error, Stopped
-    std::string ask(std::string_view request, std::stop_token stop);
+    std::string ask(std::string_view request, std::stop_token stop, int attempts = kAttempts);
 
     /// Starts a request.
     std::unique_ptr<Answer> begin(std::string_view request) const;

@@ -36,7 +36,8 @@ JobEnd endIn(const Json& message)
     JobEnd end{.code = int(std::clamp<std::int64_t>(numberIn(message, "code"), 0, kMostCode)),
                .signal = int(std::clamp<std::int64_t>(numberIn(message, "signal"), 0, kMostSignal)),
                .hasResult = flagIn(message, "result"),
-               .failure = textIn(message, "failure", kMostField)};
+               .failure = textIn(message, "failure", kMostField),
+               .remedy = textIn(message, "remedy", kMostField)};
     if (flagIn(message, "died"))
         end.failure = "the work ended without a result: the machine was stopped, or the work was killed";
     return end;
@@ -63,6 +64,9 @@ std::string RemoteJob::newId()
 RemoteJob RemoteJob::start(RemoteHost& host, const JobRequest& request, std::stop_token stop)
 {
     using namespace std::chrono;
+    requireUtf8(request.cwd);
+    for (const std::string& word : request.arguments)
+        requireUtf8(word);
     RemoteJob job(host, request.id.empty() ? newId() : request.id);
     const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
     Json message{{"op", "start"},
@@ -75,7 +79,10 @@ RemoteJob RemoteJob::start(RemoteHost& host, const JobRequest& request, std::sto
                  {"output", request.output},
                  {"started", now}};
     if (host.host().kind == HostKind::Slurm)
-        message["sbatch"] = host.host().sbatch;
+        message.update({{"sbatch", host.host().sbatch},
+                        {"tasks", std::min<std::int64_t>(request.count, host.host().tasks)},
+                        {"count", request.count},
+                        {"gpus", request.gpus}});
     const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > kMostBody)
         throw Error{.what = "the sweep has too many points for one request",
@@ -160,6 +167,20 @@ JobEnd RemoteJob::follow(const JobOutput& output, const FollowStops& stops)
     };
     host_->persistently(once, over.get_token());
     return *std::move(end);
+}
+
+std::vector<RemoteJob::Result> RemoteJob::results(std::stop_token stop, int attempts) const
+{
+    const Json message = Json::parse(
+        host_->ask(Json{{"op", "results"}, {"id", id_}}.dump(), std::move(stop), attempts), nullptr, false);
+    std::vector<Result> results;
+    if (!message.contains("results") || !message["results"].is_array())
+        return results;
+    for (const Json& each : message["results"])
+        if (each.is_object() && results.size() < std::size_t(Host::kMostTasks))
+            results.push_back(
+                {.name = textIn(each, "name", kMostField), .stamp = textIn(each, "stamp", kMostField)});
+    return results;
 }
 
 void RemoteJob::remove(std::stop_token stop)

@@ -21,6 +21,8 @@ struct JobRequest {
     std::vector<std::string> arguments = {};
     std::string cwd = {};    ///< folder there; empty: the home folder
     std::string points = {}; ///< lines of a sweep
+    std::int64_t count = 1;  ///< its points
+    int gpus = 1;            ///< that one point uses
     std::string label = {};  ///< for people
     std::string output = {}; ///< the local file that the result is for
     std::string id = {};     ///< of RemoteJob::newId(); empty: a new one
@@ -32,6 +34,7 @@ struct JobEnd {
     int signal = 0;           ///< the signal that ended it; 0: none
     bool hasResult = false;   ///< there is a recording
     std::string failure = {}; ///< why it did not start or has no end; empty: it ended by itself
+    std::string remedy = {};  ///< of the failure; may be empty
 
     int exitCode() const; ///< as of a shell: 128 and the signal
 };
@@ -40,7 +43,7 @@ struct JobEnd {
 struct JobOutput {
     std::function<void(std::string_view)> out = {};
     std::function<void(std::string_view)> errors = {};
-    /// Slurm's number of a job that waits, and its state with the reason: `PENDING Priority`.
+    /// Slurm's number of a job, and its state with the reason: `PENDING Priority`, `RUNNING 2 of 16 tasks`.
     std::function<void(const std::string& number, const std::string& state)> queue = {};
 };
 
@@ -80,6 +83,14 @@ public:
     /// \throws Stopped  it was left and goes on
     /// \throws Error    the host cannot be used any more
     JobEnd follow(const JobOutput& output, const FollowStops& stops);
+
+    /// A recording that the work has begun to write, and what changes when it grows.
+    struct Result {
+        std::string name;
+        std::string stamp;
+    };
+    /// \param attempts  see RemoteHost::ask()
+    std::vector<Result> results(std::stop_token stop, int attempts = RemoteHost::kAttempts) const;
 
     /// Removes it there, once its result is safe.
     void remove(std::stop_token stop);

@@ -9,6 +9,7 @@
 #include "core/base/spawn_words.h"
 #include "core/base/temporary_path.h"
 #include "core/base/version.h"
+#include "core/hosts/folder_changes.h"
 #include "core/hosts/job_folder.h"
 #include "core/hosts/json_fields.h"
 #include "core/hosts/remote_folder.h"
@@ -18,15 +19,12 @@
 #include "core/store/maintenance/maintenance.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <optional>
@@ -47,7 +45,7 @@ struct Gone {};
 fs::path placeOf(std::string path)
 {
     const fs::path home = environmentVariable("HOME");
-    if (path.starts_with("~/"))
+    if (path == "~" || path.starts_with("~/"))
         path.erase(0, 2);
     return fs::path(path).is_absolute() ? fs::path(path) : home / path;
 }
@@ -85,6 +83,7 @@ private:
     void follow(const Json& request) const;
     void signal(const Json& request) const;
     void listJobs() const;
+    void listResults(const Json& request) const;
     void remove(const Json& request) const;
     void sendPiece(std::uint64_t number, std::string_view bytes) const;
     /// Sends what a file gained; the new offset.
@@ -122,6 +121,8 @@ void Server::answer(const Json& request)
         signal(request);
     else if (op == "jobs")
         listJobs();
+    else if (op == "results")
+        listResults(request);
     else if (op == "remove")
         remove(request);
     else
@@ -190,12 +191,56 @@ void Server::list(const Json& request) const
     send({{"end", true}, {"path", folder.string()}, {"cut", isCut}, {"entries", std::move(list)}});
 }
 
+bool isResultName(std::string_view name)
+{
+    constexpr std::size_t kMost = 40;
+    return name.starts_with("result") && name.ends_with(".tscope") && name.size() <= kMost &&
+           name.find('/') == std::string_view::npos;
+}
+
+/// \throws Error  it is not the name of a recording
+fs::path resultFile(const JobFolder& folder, const std::string& name)
+{
+    if (!isResultName(name))
+        throw Error{.what = "is no recording of work", .where = name};
+    return folder.file(name.c_str());
+}
+
+/// The recordings that work has begun to write.
+std::vector<fs::path> resultsOf(const JobFolder& folder)
+{
+    std::vector<fs::path> files;
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.path(), none))
+        if (isResultName(entry.path().filename().string()) && isRecording(entry.path()))
+            files.push_back(entry.path());
+    std::ranges::sort(files);
+    return files;
+}
+
+/// What changes when something is written to a recording.
+std::string stampOf(const fs::path& file)
+{
+    const std::string log = file.string() + "-wal";
+    std::error_code none;
+    return std::to_string(unixTime(file)) + ' ' + std::to_string(unixTime(log)) + ' ' +
+           std::to_string(fs::file_size(file, none));
+}
+
+void Server::listResults(const Json& request) const
+{
+    Json results = Json::array();
+    for (const fs::path& file : resultsOf(JobFolder::of(textIn(request, "id"))))
+        results.push_back({{"name", file.filename().string()}, {"stamp", stampOf(file)}});
+    send({{"end", true}, {"results", std::move(results)}});
+}
+
 void Server::fetch(const Json& request) const
 {
     const std::string named = textIn(request, "path");
     const fs::path file = textIn(request, "job").empty()
                               ? placeOf(named)
-                              : JobFolder::of(textIn(request, "job")).file(kResultFile);
+                              : resultFile(JobFolder::of(textIn(request, "job")), textIn(request, "file"));
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     std::optional<TemporaryPath> copy;
@@ -354,33 +399,6 @@ std::int64_t Server::sendNew(const fs::path& file, std::int64_t from, FrameType 
     }
 }
 
-/// What Slurm says about a job that has not begun. Asks at most every ten seconds.
-class QueueWatch {
-public:
-    explicit QueueWatch(const JobFolder& folder) : folder_(folder) {}
-
-    bool hasChanged()
-    {
-        using Clock = std::chrono::steady_clock;
-        constexpr std::chrono::seconds kBetween{10};
-        if (number_.empty())
-            number_ = slurmNumber(folder_);
-        if (number_.empty() || Clock::now() < due_)
-            return false;
-        due_ = Clock::now() + kBetween;
-        const std::string before = std::exchange(state_, slurmState(number_));
-        return state_ != before;
-    }
-    const std::string& state() const { return state_; }
-    const std::string& number() const { return number_; }
-
-private:
-    const JobFolder& folder_;
-    std::string number_;
-    std::string state_;
-    std::chrono::steady_clock::time_point due_;
-};
-
 void Server::follow(const Json& request) const
 {
     const JobFolder folder = JobFolder::of(textIn(request, "id"));
@@ -390,34 +408,34 @@ void Server::follow(const Json& request) const
                     .remedy = "tilescope hosts jobs HOST lists it"};
     std::int64_t out = std::max<std::int64_t>(numberIn(request, "out"), 0);
     std::int64_t err = std::max<std::int64_t>(numberIn(request, "err"), 0);
-    QueueWatch queue(folder);
-    const FileDescriptor changes{inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
-    inotify_add_watch(changes.get(), folder.path().c_str(), IN_MODIFY | IN_MOVED_TO);
+    const bool isForSlurm = folder.isForSlurm();
+    std::string queue;
+    FolderChanges changes(folder.path());
+    bool isWatchedAgain = false;
     for (;;) {
         // In this order: what was written before the end is sent before it.
         const bool isRunning = folder.isRunning();
         const std::optional<std::string> status = folder.status();
         out = sendNew(folder.file("out"), out, FrameType::Output);
         err = sendNew(folder.file("err"), err, FrameType::Errors);
+        if (isForSlurm)
+            if (const std::string text = textOfFile(folder.file(kQueueFile));
+                std::exchange(queue, text) != text && !text.empty())
+                send({{"queue", queue}, {"number", slurmNumber(folder)}});
         if (status) {
             Json end = Json::parse(*status, nullptr, false);
             end["end"] = true;
-            std::error_code error;
-            end["result"] = fs::exists(folder.file(kResultFile), error);
+            end["result"] = !resultsOf(folder).empty();
             return send(end);
         }
-        if (!isRunning && !folder.status())
-            return send({{"end", true}, {"died", true}});
-        if (out == 0 && queue.hasChanged())
-            send({{"queue", queue.state()}, {"number", queue.number()}});
-        std::array<pollfd, 2> watched{{{input_, POLLIN, 0}, {changes.get(), POLLIN, 0}}};
-        constexpr int kLookAnywayMs = 1000; // network filesystems report no changes of other machines
-        poll(watched.data(), watched.size(), kLookAnywayMs);
-        if (watched[0].revents != 0)
-            throw Gone{}; // the client sends nothing while it follows
-        std::array<char, 4096> ignored;
-        while (read(changes.get(), ignored.data(), ignored.size()) > 0) {
+        if (!isRunning && !folder.status()) {
+            // Work in Slurm's hands goes on without the process that watches it here.
+            if (!isForSlurm || std::exchange(isWatchedAgain, true))
+                return send({{"end", true}, {"died", true}, {"result", !resultsOf(folder).empty()}});
+            startRunner(folder);
         }
+        if (changes.wait(input_))
+            throw Gone{}; // the client sends nothing while it follows
     }
 }
 
@@ -427,17 +445,29 @@ void Server::signal(const Json& request) const
     const auto group = folder.group();
     const std::string name = textIn(request, "signal");
     const bool pauses = name == "USR1";
+    if (!pauses && name != "INT" && name != "KILL")
+        throw Error{.what = "unknown signal", .where = name};
     if (pauses && textIn(Json::parse(textOfFile(folder.file(kJobFile)), nullptr, false), "kind") != "sweep")
         throw Error{.what = "only sweeps can be paused",
                     .where = folder.path().filename().string(),
                     .remedy = "cancel it"};
-    if (const std::string number = slurmNumber(folder); !number.empty())
-        pauses ? pauseSlurmJob(number) : cancelSlurmJob(number);
     // The runner has not yet collected the process, so its number is still its own. The sweep knows SIGUSR1, its
-    // engine does not.
-    else if (group && folder.isRunning() && *group > 1)
+    // engine does not. Work in Slurm's hands is signalled by the process that watches it.
+    if (!folder.isForSlurm() && group && folder.isRunning() && *group > 1)
         kill(pauses ? *group : -*group, pauses ? SIGUSR1 : name == "KILL" ? SIGKILL : SIGINT);
+    try {
+        folder.write(kSignalFile, name);
+    } catch (const Error&) { // a full disk; only Slurm needs the file
+        if (folder.isForSlurm())
+            throw;
+    }
     send({{"end", true}});
+}
+
+/// Whether work runs, or lies in Slurm's hands.
+bool isAlive(const JobFolder& folder)
+{
+    return folder.isRunning() || (!folder.status() && !slurmNumber(folder).empty());
 }
 
 void Server::listJobs() const
@@ -455,9 +485,9 @@ void Server::listJobs() const
                         {"label", textIn(job, "label")},
                         {"output", textIn(job, "output")},
                         {"started", numberIn(job, "started")},
-                        {"state", status               ? "ended"
-                                  : folder.isRunning() ? "running"
-                                                       : "died"}});
+                        {"state", status            ? "ended"
+                                  : isAlive(folder) ? "running"
+                                                    : "died"}});
     }
     send({{"end", true}, {"jobs", jobs}});
 }
@@ -465,7 +495,7 @@ void Server::listJobs() const
 void Server::remove(const Json& request) const
 {
     const JobFolder folder = JobFolder::of(textIn(request, "id"));
-    if (folder.isRunning() && !folder.status())
+    if (isAlive(folder) && !folder.status())
         throw Error{.what = "is running there",
                     .where = folder.path().filename().string(),
                     .remedy = "cancel it first"};

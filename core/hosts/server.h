@@ -21,6 +21,7 @@ struct GrowingFiles {
 ///     fetch   path, known: [digest]          pieces of a file that differ from those known
 ///     start   id, kind, arguments, cwd, …    starts work that goes on when the client goes
 ///     follow  id, out, err                   its output from these offsets on, until it ends
+///     results id                             names of its recordings; `fetch` takes job and file for one of them
 ///     signal  id, signal                     INT or KILL, to the work and its processes; USR1: a sweep ends after its point
 ///     jobs                                   the work that lies here
 ///     remove  id                             removes ended work
@@ -29,8 +30,12 @@ struct GrowingFiles {
 /// \return  exit code
 int serve(int input, int output, const GrowingFiles& growing);
 
-/// `tilescope serve --job FOLDER`: runs the work of a folder and notes how it ended. serve() starts it detached.
+/// `tilescope serve --job FOLDER`: runs the work of a folder, here or in Slurm, and notes how it ended. serve() starts it
+/// detached.
 int runJob(const std::filesystem::path& folder);
+
+/// `tilescope serve --task FOLDER`: runs the work of a folder, or a part of it, as a task of Slurm and notes how it ended.
+int runTask(const std::filesystem::path& folder);
 
 /// The folder of work on this machine, below the user's cache.
 std::filesystem::path jobsFolder();

@@ -170,6 +170,8 @@ std::string quotedForHost(std::string_view text)
 
 SshLink::SshLink(Host host) : host_(std::move(host)), ssh_(findProgram("ssh"))
 {
+    if (host_.isLocal)
+        return;
     requireAddress(host_.address);
     if (ssh_.empty())
         throw Error{.what = "there is no ssh",
@@ -199,6 +201,8 @@ std::vector<std::string> SshLink::shared() const
 
 bool SshLink::isOpen() const
 {
+    if (host_.isLocal)
+        return true;
     std::error_code error;
     if (!fs::exists(socket_, error))
         return false;
@@ -210,10 +214,19 @@ bool SshLink::isOpen() const
 
 void SshLink::open(std::stop_token stop)
 {
+    if (host_.isLocal)
+        return;
     // Of several processes one connects, the others use its connection.
     const FileDescriptor turn{
         ::open((socket_.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
-    while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
+    const session::WakeEvent wake;
+    const std::stop_callback onStop(stop, [&wake] { wake.signal(); });
+    while (flock(turn.get(), LOCK_EX | LOCK_NB) != 0 && (errno == EINTR || errno == EWOULDBLOCK)) {
+        constexpr int kLookAgainMs = 50;
+        pollfd stopped{wake.descriptor(), POLLIN, 0};
+        poll(&stopped, 1, kLookAgainMs); // the other process may ask its user
+        if (stop.stop_requested())
+            throw Stopped{};
     }
     if (isOpen())
         return;
@@ -236,6 +249,8 @@ void SshLink::open(std::stop_token stop)
 
 void SshLink::close()
 {
+    if (host_.isLocal)
+        return;
     std::vector<std::string> words = shared();
     words.insert(words.end(), {"-O", "exit", "--", host_.address});
     session::ChildProcess closing(ssh_, words, {});
@@ -244,6 +259,9 @@ void SshLink::close()
 
 std::unique_ptr<session::ChildProcess> SshLink::start(const std::string& line) const
 {
+    if (host_.isLocal)
+        return std::make_unique<session::ChildProcess>("/bin/sh", std::vector<std::string>{"-c", line},
+                                                       std::map<std::string, std::string>());
     std::vector<std::string> words = shared();
     // Without the connection the client would make another one; this proxy makes it fail instead.
     words.insert(words.end(), {"-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "ProxyCommand=exit 1",

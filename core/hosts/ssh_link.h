@@ -38,8 +38,9 @@ struct CommandOutcome {
 /// \throws Error (Usage)  it has control characters
 std::string quotedForHost(std::string_view text);
 
-/// One connection to a host that all commands and files share: the system's ssh client with a control socket in a
-/// folder that only the user can enter. Several processes share it, too; it ends ten minutes after its last use.
+/// One connection to a host that all commands and files share. A host that is this machine (Host::isLocal) needs none: its
+/// commands are started here. For others it is the system's ssh client with a control socket in a folder
+/// that only the user can enter. Several processes share it, too; it ends ten minutes after its last use.
 ///
 /// Keys, agent, jump hosts and known_hosts are those of the user. Passwords are asked for by ssh itself, on the terminal
 /// or with SSH_ASKPASS; without either nothing is asked. No port and no agent is forwarded. One thread; several links to

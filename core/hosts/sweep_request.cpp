@@ -1,8 +1,12 @@
 #include "core/hosts/sweep_request.h"
 
+#include "core/base/environment_variable.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/hosts/job_folder.h"
+#include "core/hosts/json_fields.h"
 #include "core/hosts/server.h"
+#include "core/model/parallelism.h"
 #include "core/session/protocol/event_stream.h"
 #include "core/session/protocol/point_line.h"
 #include "core/session/protocol/stop_signals.h"
@@ -11,6 +15,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -30,6 +35,34 @@ std::string sweepLines(const std::vector<session::SweepPoint>& points, const ses
         lines += session::pointLine({.index = point.index, .of = point.of, .spec = point.spec}) + '\n';
     return lines;
 }
+
+JobRequest sweepJob(const std::vector<session::SweepPoint>& points, const session::SweepOptions& options,
+                    const std::string& label)
+{
+    int gpus = 1;
+    for (const session::SweepPoint& point : points)
+        if (hasRanks(point.spec) && point.spec.device.kind != DeviceRequest::Kind::Cpu)
+            gpus = std::max(gpus, point.spec.gpus);
+    return {.kind = JobRequest::Kind::Sweep,
+            .points = sweepLines(points, options),
+            .count = std::int64_t(points.size()),
+            .gpus = gpus,
+            .label = label,
+            .output = std::filesystem::absolute(options.file).string()};
+}
+
+namespace {
+
+/// The part of a sweep for one of several tasks: every so many-th of the points that are to be run.
+void keepPart(std::vector<session::SweepPoint>& points, int task, int tasks)
+{
+    std::vector<session::SweepPoint> part;
+    for (std::size_t i = std::size_t(task); i < points.size(); i += std::size_t(tasks))
+        part.push_back(std::move(points[i]));
+    points = std::move(part);
+}
+
+} // namespace
 
 SweepRequest parseSweepLines(std::string_view text)
 {
@@ -66,6 +99,14 @@ int runSweepOf(const std::filesystem::path& path)
     const JobFolder folder(path);
     SweepRequest request = parseSweepLines(textOfFile(folder.file(kPointsFile)));
     request.options.file = folder.file(kResultFile);
+    const Json job = Json::parse(textOfFile(folder.file(kJobFile)), nullptr, false);
+    if (const std::int64_t tasks = numberIn(job, "tasks"); tasks > 1) {
+        const auto task = parseNumber<int>(environmentVariable("SLURM_ARRAY_TASK_ID"));
+        if (!task || *task < 0 || *task >= tasks)
+            throw Error{.what = "SLURM_ARRAY_TASK_ID is no task of this sweep", .where = path.string()};
+        keepPart(request.points, *task, int(tasks));
+        request.options.file = folder.file(("result-" + std::to_string(*task) + ".tscope").c_str());
+    }
     request.options.afterPoint = pauses.first();
     request.options.atOnce = signals.second();
     session::EventStream events(STDOUT_FILENO);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/hosts/remote_job.h"
 #include "core/session/supervisor/supervisor.h"
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,13 @@ std::string sweepLines(const std::vector<session::SweepPoint>& points, const ses
 /// \throws Error  a line is damaged
 SweepRequest parseSweepLines(std::string_view text);
 
-/// `tilescope serve --sweep FOLDER`: runs the sweep of a job's folder; its events go to standard output.
+/// The work that a host gets for a sweep.
+/// \param label  for people
+JobRequest sweepJob(const std::vector<session::SweepPoint>& points, const session::SweepOptions& options,
+                    const std::string& label);
+
+/// `tilescope serve --sweep FOLDER`: runs the sweep of a job's folder, or the part of one task of Slurm; its events go to
+/// standard output.
 /// \return  exit code
 int runSweepOf(const std::filesystem::path& folder);
 

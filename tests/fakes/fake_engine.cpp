@@ -9,6 +9,7 @@
 //                exit     ends with code 7 and last words
 //                garbage  prints lines that are not events, one of 3 MB, then does its work
 //                gate     silence until the file that FAKE_GATE names is there, then its work
+//                waits    the same, but ends when it is stopped
 //                samples  sends samples endlessly, faster than any window paints
 //                flood    prints garbage and log events without end
 //                partial  prints half an event and dies
@@ -19,6 +20,7 @@
 //                rank1    rank 1 dies by SIGSEGV, other ranks hang
 //                compile  compiles its model until it is stopped
 //                skipped  is skipped
+//                oom      runs out of memory
 //   FAKE_START   what happens before hello: environment (no such device), crash, hang, version
 //   FAKE_TORCH, FAKE_PROCESSOR  its reported torch and processor, instead of `fake` and this machine's CPU
 //   FAKE_WAITING  how busy the host was while ceilings were measured, in % of the time
@@ -156,6 +158,8 @@ public:
             return compile(observer, stop);
         if (word == "skipped")
             return {.status = RunStatus::Skipped, .reason = "this device cannot do it", .device = "cpu"};
+        if (word == "oom")
+            return {.status = RunStatus::Oom, .reason = "out of memory", .device = "cpu"};
         if (spec.compile.kind == CompileRequest::Kind::Inductor)
             observer.factsFound({{"result.compile_time", "1234", "ms"},
                                  {"result.inductor_output_error", "2e-07"},
@@ -227,7 +231,7 @@ private:
         observer.consume(TraceBatch(fake.batch()));
     }
 
-    static void misbehave(const std::string& word, const std::stop_token&)
+    static void misbehave(const std::string& word, const std::stop_token& stop)
     {
         if (word == "segv")
             dieBy(SIGSEGV);
@@ -249,8 +253,9 @@ private:
             for (;;)
                 print(std::string(10'000, 'y') +
                       "\n{\"event\":\"log\",\"level\":\"info\",\"text\":\"flood\"}\n");
-        else if (word == "gate")
-            while (!std::filesystem::exists(variable("FAKE_GATE")))
+        else if (word == "gate" || word == "waits")
+            while (!std::filesystem::exists(variable("FAKE_GATE")) &&
+                   (word == "gate" || !stop.stop_requested()))
                 std::this_thread::sleep_for(5ms);
         else if (word == "samples")
             for (std::int64_t step = 0;; ++step)

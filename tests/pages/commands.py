@@ -87,6 +87,7 @@ NOT_RUN = {
         "tilescope hosts check gpubox --format json": HOST,
         "tilescope hosts jobs gpubox": HOST,
         "tilescope hosts attach gpubox 5f0c8e5d0f4b4c0f9a6b1c2d3e4f5061 -o a.tscope": HOST,
+        "tilescope --batch sweep.yaml -o a.tscope --on cluster": HOST,
         "tilescope compare gpubox:runs/a.tscope:1 a.tscope:1": HOST,
         "tilescope merge gpubox:runs/a.tscope gpubox:runs/b.tscope -o all.tscope": HOST,
     },

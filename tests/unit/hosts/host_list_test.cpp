@@ -91,6 +91,15 @@ TEST_F(HostLists, RefuseWhatSshOrAShellCouldMisread)
     EXPECT_THAT(refusalOf({.name = "a", .sbatch = {"--x"}}), HasSubstr("--kind slurm"));
     EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .sbatch = {"--array=0-3"}}),
                 HasSubstr("an array"));
+    EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .sbatch = {"--wrap=id"}}),
+                HasSubstr("an option of its own"));
+    EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .sbatch = {"--wait-all-nodes=1"}}),
+                HasSubstr("no error"));
+    EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .tasks = 0}), HasSubstr("number of tasks"));
+    EXPECT_THAT(refusalOf({.name = "a", .tasks = 4}), HasSubstr("--kind slurm"));
+    EXPECT_THAT(refusalOf({.name = "a", .isLocal = true}), HasSubstr("without --on"));
+    EXPECT_THAT(refusalOf({.name = "a", .kind = HostKind::Slurm, .address = "b", .isLocal = true}),
+                HasSubstr("no address"));
 }
 
 TEST_F(HostLists, RefuseAFileThatOthersMayWriteOrThatIsDamaged)

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <random>
 #include <sstream>
 
@@ -325,31 +326,72 @@ TEST_F(OnHost, RunsProgramsAndDoctorThere)
     EXPECT_GT(nlohmann::json::parse(doctor.out).size(), 5u);
 }
 
-// The commands of Slurm are scripts: the job waits until squeue has been asked about it.
-TEST_F(OnHost, SubmitsToSlurmAndSaysWhyAJobWaits)
+// The commands of Slurm are scripts: the tasks wait until squeue has been asked about them.
+TEST_F(OnHost, SubmitsAnArrayToSlurmAndSaysWhyItWaits)
 {
     fs::create_directory(sshd->remote() / "slurm");
     const auto script = [&](const std::string& name, const std::string& text) {
         sshd->write("remote/slurm/" + name, "#!/bin/sh\n" + text);
         fs::permissions(sshd->remote() / "slurm" / name, fs::perms::owner_all);
     };
-    script("sbatch", "for w in \"$@\"; do case $w in --output=*) o=${w#*=};; --error=*) e=${w#*=};; "
-                     "--wrap=*) c=${w#*=};; --partition=gpu) p=yes;; esac; done\n"
-                     "test \"$p\" = yes || exit 9\necho 4711\n"
-                     "until test -e $HOME/asked; do sleep 0.05; done\n"
-                     "exec /bin/sh -c \"$c\" >>\"$o\" 2>>\"$e\"\n");
-    script("squeue", "echo \"PENDING Priority\"\ntouch $HOME/asked\n");
-    ASSERT_EQ(tilescope({"hosts", "add", "cluster", "--address", "gpubox", "--kind", "slurm",
-                         "--sbatch=--partition=gpu", "--set-up",
-                         std::string("export PATH=$HOME/slurm:$PATH TILESCOPE_ENGINE=") + FAKE_ENGINE})
-                  .code,
-              0);
-    std::vector<std::string> words = sweep("[0, 1]", "a.tscope");
+    script("sbatch", "for w in \"$@\"; do case $w in --array=0-*) n=${w#*=0-};; --wrap=*) c=${w#*=};; "
+                     "--partition=gpu) p=yes;; esac; done\n"
+                     "test \"$p\" = yes || { echo 'sbatch: error: no such partition' >&2; exit 1; }\n"
+                     "echo 4711\n"
+                     "{ until test -e $HOME/asked; do sleep 0.05; done\n"
+                     "for i in $(seq 0 $n); do SLURM_ARRAY_TASK_ID=$i /bin/sh -c \"$c\" & done; wait; } "
+                     ">/dev/null 2>&1 &\n");
+    script("squeue", "echo '0|PENDING|Priority'\necho '1|PENDING|Priority'\ntouch $HOME/asked\n");
+    const auto add = [&](const std::string& partition) {
+        ASSERT_EQ(tilescope({"hosts", "add", "cluster", "--address", "gpubox", "--kind", "slurm",
+                             "--sbatch=--partition=" + partition, "--tasks", "2", "--set-up",
+                             std::string("export PATH=$HOME/slurm:$PATH TILESCOPE_ENGINE=") + FAKE_ENGINE})
+                      .code,
+                  0);
+    };
+    add("gpu");
+    std::vector<std::string> words = sweep("[0, 1, 2, 3]", "a.tscope");
     words[3] = "cluster";
     const ProgramResult ended = tilescope(words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("cluster: job 4711 of Slurm: PENDING Priority"));
+    EXPECT_THAT(ended.err, HasSubstr("4 runs of cluster added to a.tscope"));
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok", "ok", "ok"}));
+    EXPECT_EQ(jobsThere(), 0u);
+    std::map<std::string, int> events;
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);)
+        ++events[nlohmann::json::parse(line)["event"]];
+    EXPECT_EQ(events["hello"], 1);
+    EXPECT_GE(events["point"], 4);
+    EXPECT_EQ(events["result"], 4);
+    EXPECT_EQ(events["done"], 1);
+
+    add("cpu");
+    const ProgramResult refused = tilescope(words);
+    EXPECT_EQ(refused.code, 3);
+    EXPECT_THAT(
+        refused.err,
+        HasSubstr("cluster: sbatch refused the job: sbatch: error: no such partition; check the options"));
+    EXPECT_EQ(jobsThere(), 0u);
+}
+
+// Only one point waits at the gate: what ended before it is here while it runs.
+TEST_F(OnHost, BringsRunsHomeWhileTheSweepGoesOn)
+{
+    engineDoes("ok,ok,gate");
+    Program running(command(sweep("[0, 1, 2]", "a.tscope")), folder.path(), environment);
+    ASSERT_TRUE(running.waitFor("\"index\":2"));
+    while (!fs::exists(folder / "a.tscope") || statuses("a.tscope").size() < 2)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
+    EXPECT_EQ(jobsThere(), 1u) << "the runs stay there until all are here";
+    EXPECT_EQ(tilescope({"verify", "a.tscope"}).code, 0);
+    std::ofstream(sshd->remote() / "gate") << "open";
+    const ProgramResult ended = running.wait();
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("3 runs of gpubox added to a.tscope"));
+    EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok", "ok"}));
     EXPECT_EQ(jobsThere(), 0u);
 }
 
@@ -362,11 +404,18 @@ TEST_F(OnHost, RefusesUnknownHostsAndUnusableFilesAtOnce)
     EXPECT_EQ(recorded.code, 2);
     EXPECT_THAT(recorded.err, Not(HasSubstr("recording into")))
         << "no file is named before the host is known";
+    const ProgramResult named = tilescope({"hosts", "attach", "gpubox", std::string(100'000, '0')});
+    EXPECT_EQ(named.code, 2);
+    EXPECT_LT(named.err.size(), 200u) << "what is no name of work is not repeated as a whole";
     const ProgramResult dashed = tilescope({"run", "attention", "--on=-oProxyCommand=id", "-o", "a.tscope"});
     EXPECT_EQ(dashed.code, 2) << dashed.err;
     std::ofstream(folder / "text.tscope") << "no recording\n";
     const ProgramResult unusable = tilescope(sweep("[0]", "text.tscope"));
     EXPECT_EQ(unusable.code, 2) << unusable.err;
+    const ProgramResult nowhere = tilescope(sweep("[0]", "no/such/folder/a.tscope"));
+    EXPECT_EQ(nowhere.code, 2);
+    EXPECT_THAT(nowhere.err, HasSubstr("its folder does not exist"));
+    EXPECT_THAT(tilescope({"show", "gpubox:\xff\xfe"}).err, HasSubstr("is not UTF-8"));
     EXPECT_EQ(jobsThere(), 0u);
 }
 
