@@ -128,7 +128,8 @@ TEST_F(RunMenuTest, DeletesRunsAndRestoresThem)
     const auto* const restored = window_.workspace().files()[0].snapshot->find(RunId{2});
     ASSERT_NE(restored, nullptr) << "it is back under its number";
     EXPECT_EQ(restored->param("backend"), "flash");
-    EXPECT_TRUE(history.undoName().isEmpty());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return history.undoName().isEmpty() && !history.redoName().isEmpty(); },
+                                kTimeoutMs));
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
     waitForRuns(before - 1);
     QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
@@ -161,9 +162,12 @@ TEST_F(RunMenuTest, ADeletionIsConfirmedWithAnUndoThatSelectsTheRunAgain)
     fill({run(1)});
     item(QStringLiteral("Delete run")).trigger();
     waitForRuns(before - 1);
-    EXPECT_EQ(window_.workspace().selection(), std::vector{run(2)}) << "the run behind it is shown";
+    // The file is watched: it may be read again before the deletion is known to have ended.
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return window_.workspace().selection() == std::vector{run(2)}; }, kTimeoutMs))
+        << "the run behind it is shown";
     auto& strip = named<QWidget>(QStringLiteral("Confirmation"));
-    ASSERT_TRUE(strip.isVisible());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return strip.isVisible(); }, kTimeoutMs));
     EXPECT_EQ(strip.findChild<QLabel*>(QStringLiteral("message"))->text(),
               QStringLiteral("1 run of lm.tscope deleted."));
     auto* undo = strip.findChild<QPushButton*>();
@@ -171,8 +175,11 @@ TEST_F(RunMenuTest, ADeletionIsConfirmedWithAnUndoThatSelectsTheRunAgain)
     QTest::mouseClick(undo, Qt::LeftButton);
     waitForRuns(before);
     EXPECT_TRUE(strip.isHidden());
-    ASSERT_EQ(window_.workspace().selectedRuns().size(), 1U);
-    EXPECT_EQ(window_.workspace().selectedRuns()[0].run->uid, uid);
+    const auto isShown = [&] {
+        const std::vector<SelectedRun> shown = window_.workspace().selectedRuns();
+        return shown.size() == 1 && shown[0].run->uid == uid;
+    };
+    EXPECT_TRUE(QTest::qWaitFor(isShown, kTimeoutMs));
 }
 
 TEST_F(RunMenuTest, TagsSeveralRunsAtOnceAndUndoesIt)

@@ -204,27 +204,33 @@ void RunEdits::remove(int file, const std::vector<RunId>& runs)
         });
 }
 
-// The file is read again after it was written.
+// The file is read again after it was written: perhaps already, because it is watched, otherwise soon.
 void RunEdits::selectRestored(const Removed& removed)
 {
     if (removed.selected.empty())
         return;
+    // Whether there is nothing more to wait for.
+    const auto select = [this, file = removed.open, uids = removed.selected] {
+        const OpenFile* open = workspace_.find(file);
+        if (open == nullptr)
+            return true;
+        std::vector<RunKey> keys;
+        for (const std::string& uid : uids)
+            for (const query::RunSummary& run : open->snapshot->runs)
+                if (run.uid == uid)
+                    keys.push_back({file, run.run});
+        if (keys.size() < uids.size())
+            return false;
+        workspace_.show(std::move(keys));
+        return true;
+    };
+    if (select())
+        return;
     auto* once = new QObject(this);
-    connect(&workspace_, &Workspace::filesChanged, once,
-            [this, once, file = removed.open, uids = removed.selected] {
-                const OpenFile* open = workspace_.find(file);
-                if (open == nullptr)
-                    return once->deleteLater();
-                std::vector<RunKey> keys;
-                for (const std::string& uid : uids)
-                    for (const query::RunSummary& run : open->snapshot->runs)
-                        if (run.uid == uid)
-                            keys.push_back({file, run.run});
-                if (keys.size() < uids.size())
-                    return;
-                once->deleteLater();
-                workspace_.show(std::move(keys));
-            });
+    connect(&workspace_, &Workspace::filesChanged, once, [once, select] {
+        if (select())
+            once->deleteLater();
+    });
 }
 
 void RunEdits::restore(const Removed& removed)
