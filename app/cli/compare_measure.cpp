@@ -283,7 +283,7 @@ private:
         return sides;
     }
 
-    /// How many runs of each take a second, judged by the timed steps of the runs so far; at least these, at most 20.
+    /// How many runs of each take 1.5 seconds, judged by the timed steps of the runs so far; at least these, at most 20.
     std::int64_t repeatsOfShortRuns() const
     {
         constexpr std::int64_t kMost = 20;
@@ -297,7 +297,7 @@ private:
                         sum += sample.wall;
             shorter = std::min(shorter, sum / static_cast<std::int64_t>(runs.size()));
         }
-        constexpr Nanoseconds kEnough = std::chrono::seconds(1);
+        constexpr Nanoseconds kEnough = std::chrono::milliseconds(1500);
         const std::int64_t wanted =
             shorter.count() > 0 ? (kEnough + shorter - Nanoseconds(1)) / shorter : kMost;
         return std::clamp(wanted, repeats_, kMost);

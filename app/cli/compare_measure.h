@@ -15,8 +15,8 @@ namespace tilescope::cli {
 struct MeasureRequest {
     std::string a;
     std::string b;
-    /// Runs of each, at least 2. None: 5, and for two specs with short runs so many that the timed steps of each side take a
-    /// second in total, at most 20: shorter runs differ more from each other.
+    /// Runs of each, at least 2. None: 5, and for two specs with short runs so many that the timed steps of each side take
+    /// 1.5 seconds in total, at most 20: shorter runs differ more from each other.
     std::optional<std::int64_t> repeats = {};
     std::filesystem::path file = {}; ///< the recording to add to; empty: a temporary one
     std::string commandLine = {};    ///< stored with the runs of specs

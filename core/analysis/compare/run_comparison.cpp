@@ -23,6 +23,8 @@ constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 // runs (tests/bench/compare). A factor of 3 is beyond each but the last.
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
+constexpr double kLeastLoadedSingle = 0.40;
+constexpr double kLeastLoaded = 0.30;
 constexpr double kLeastShort = 0.20;
 constexpr double kShortMs = 1000;
 constexpr double kPerWaiting = 0.06;
@@ -34,17 +36,23 @@ constexpr double kLeastMomentary = 0.2734;
 constexpr double kMomentaryMs = 30;
 constexpr double kUnnoticedMs = 100; // the host is not judged in shorter runs
 constexpr double kDegreesOfMomentary = 3;
+constexpr double kHardlyWaiting = 0.01;
 constexpr std::int64_t kEnoughForMoments = 5; // repeats
 constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
-// Least shifts between the quickest steps of disturbed sides that were not taken in turn: of single runs, and of repeats,
-// which show by their spread how they deviate.
-constexpr double kLeastQuickShiftOfSingle = 0.40;
-constexpr double kLeastQuickShift = 0.25;
+// Least shifts between the quickest steps without waiting of disturbed sides that were not taken in turn: of single runs,
+// and of repeats, which show by their spread how they deviate.
+constexpr double kLeastQuickShiftOfSingle = 0.25;
+constexpr double kLeastQuickShift = 0.15;
+
+// The level of intervals of runs that were taken in turn. Whoever takes the repeats that are asked for looks up to five
+// times, and each look may err: together the intervals contain the ratio in 95 % of cases (tests/bench/compare).
+constexpr double kConfidenceInTurn = 0.987;
+constexpr std::int64_t kGrowthOfRepeats = 2; ///< from one look to the next
 
 // Of disturbed runs that were taken in turn: times are preferred to the medians if they deviate by so much less, and their
 // interval has this level, because the least of several deviations is too small on average.
 constexpr double kClearlyLess = 0.7;
-constexpr double kConfidenceOfChosen = 0.97;
+constexpr double kConfidenceOfChosen = 0.992;
 
 // Smaller deviations between repeats are due to the resolution of the clock.
 constexpr double kLeastMeasured = 0.0005;
@@ -116,24 +124,35 @@ double rootOfSquares(double a, double b)
     return std::sqrt(a * a + b * b);
 }
 
+/// Whether the waiting for a core explains what affects a short run for a moment: that of the only thread, or that there
+/// was none.
+bool knowsItsMoments(const TimedRun& run)
+{
+    return run.threads > 0 && run.waiting && (run.threads == 1 || *run.waiting < kHardlyWaiting);
+}
+
 /// Whether a disturbance can affect the run completely, and be too short to be noticed.
 bool isMomentary(const TimedRun& run)
 {
     const double duration = durationOf(run);
-    return duration < kUnnoticedMs || (duration < kVeryShortMs && run.disturbed);
+    return !knowsItsMoments(run) && (duration < kUnnoticedMs || (duration < kVeryShortMs && run.disturbed));
 }
 
 /// The lower bound of the deviation between runs like this one.
-/// \param showMoments  there are enough repeats to show by their spread what affects a run only for a moment
+/// \param showMoments  there are enough repeats to show by their spread what affects a run only for a moment, or which
+///                     load there was
 double leastDeviationOf(const TimedRun& run, bool showMoments)
 {
     // Disturbances of a few seconds affect a shorter run completely or not at all.
     const double duration = durationOf(run);
-    const double least = duration < kMomentaryMs && !showMoments   ? kLeastMomentary
-                         : duration < kVeryShortMs && !showMoments ? kLeastVeryShort
+    const bool hidesMoments = !showMoments && !knowsItsMoments(run);
+    const double least = duration < kMomentaryMs && hidesMoments   ? kLeastMomentary
+                         : duration < kVeryShortMs && hidesMoments ? kLeastVeryShort
                          : duration < kShortMs                     ? kLeastShort
                          : run.disturbed                           ? kLeastDisturbed
                                                                    : kLeastQuiet;
+    if (run.hostWasLoaded && !run.waiting)
+        return showMoments ? kLeastLoaded : kLeastLoadedSingle;
     return rootOfSquares(least, kPerWaiting * logOfWaiting(run));
 }
 
@@ -259,6 +278,13 @@ double logOfQuickStep(const TimedRun& run)
     return logOfQuickSteps(std::span(&run, 1));
 }
 
+/// Threads that wait for each other lose more than the time that one of them waited for a core, but little of it in the
+/// quickest steps.
+double logOfQuickStepWithoutWaiting(const TimedRun& run)
+{
+    return logOfQuickStep(run) - logOfWaiting(run);
+}
+
 /// The logarithms of a time of each run with steps.
 template <class Value> std::vector<double> logsOf(std::span<const TimedRun> runs, Value value)
 {
@@ -289,7 +315,8 @@ bool knowWaiting(std::span<const TimedRun> runs)
 double halfInterval(const BetweenRuns& between, double deviation, double degrees, std::size_t runsA,
                     std::size_t runsB)
 {
-    const double ofRuns = studentCritical(1 - kConfidence, degrees) * deviation *
+    const double confidence = between.inTurn ? kConfidenceInTurn : kConfidence;
+    const double ofRuns = studentCritical(1 - confidence, degrees) * deviation *
                           std::sqrt(1.0 / static_cast<double>(runsA) + 1.0 / static_cast<double>(runsB));
     const double ofShift =
         studentCritical(1 - kConfidence, between.shiftDegrees) * between.shift * std::numbers::sqrt2;
@@ -321,7 +348,7 @@ LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis
 std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
 {
     const auto hasOneThread = [](std::span<const TimedRun> runs) {
-        return std::ranges::all_of(runs, &TimedRun::hasOneThread);
+        return std::ranges::all_of(runs, [](const TimedRun& run) { return run.threads == 1; });
     };
     if (!knowWaiting(a) || !knowWaiting(b))
         return {};
@@ -330,7 +357,7 @@ std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<
     if (!isAnyDisturbed(a, b))
         return {};
     const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
-    return ratioOf(a, b, Basis::QuickSteps, logOfQuickStep,
+    return ratioOf(a, b, Basis::QuickStepsWithoutWaiting, logOfQuickStepWithoutWaiting,
                    areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
 }
 
@@ -350,7 +377,7 @@ LogRatio ratioInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
                                 std::sqrt(2.0 / static_cast<double>(pairs.size())),
                         .deviation = deviation};
     };
-    const LogRatio medians = ratioOfPairs(Basis::Medians, kConfidence, logMedian);
+    const LogRatio medians = ratioOfPairs(Basis::Medians, kConfidenceInTurn, logMedian);
     if (!isAnyDisturbed(a, b))
         return medians;
     LogRatio best = ratioOfPairs(Basis::QuickSteps, kConfidenceOfChosen, logOfQuickStep);
@@ -409,9 +436,10 @@ std::string ratioText(const TimeDifference& difference)
 /// What an inconclusive ratio is of; empty for medians.
 std::string basisText(Basis basis)
 {
-    return basis == Basis::WithoutWaiting ? "without the time that threads waited for a core "
-           : basis == Basis::QuickSteps   ? "of the quickest tenth of the steps "
-                                          : "";
+    static constexpr std::array<const char*, 4> words{
+        "", "without the time that threads waited for a core ", "of the quickest tenth of the steps ",
+        "of the quickest tenth of the steps, without the time that threads waited for a core, "};
+    return words[static_cast<std::size_t>(basis)];
 }
 
 Verdict verdictOf(const TimeDifference& difference)
@@ -426,23 +454,33 @@ Verdict verdictOf(const TimeDifference& difference)
     return Verdict::Inconclusive;
 }
 
+/// The level of the interval of repeats in turn.
 double confidenceOf(const TimeDifference& difference)
 {
-    return difference.basis == Basis::Medians ? kConfidence : kConfidenceOfChosen;
+    return difference.basis == Basis::Medians ? kConfidenceInTurn : kConfidenceOfChosen;
 }
 
-/// The fewest repeats per side, taken in turn and more than there are, that are `enough` for the degrees of freedom and
-/// the standard error of the logarithm of the ratio.
+/// The repeats in turn that are there; 0 if the runs were not taken in turn.
+std::int64_t takenInTurn(const TimeDifference& difference)
+{
+    return difference.between.inTurn ? std::min(difference.runsA, difference.runsB) : 0;
+}
+
+/// The fewest repeats per side, taken in turn, that are `enough` for the degrees of freedom and the standard error of the
+/// logarithm of the ratio. They are twice as many as were taken in turn, or the most, so that there are few looks.
 template <class Enough>
 std::optional<std::int64_t> fewestRepeats(const TimeDifference& difference, const Enough& enough)
 {
     constexpr std::int64_t kFewest = 5;
     if (!difference.between.isMeasured())
         return kFewest;
-    for (std::int64_t runs = kFewest; runs <= kMostRepeats; ++runs) {
+    const std::int64_t taken = takenInTurn(difference);
+    if (taken >= kMostRepeats)
+        return {};
+    const std::int64_t fewest = std::min(std::max(kFewest, kGrowthOfRepeats * taken), kMostRepeats);
+    for (std::int64_t runs = fewest; runs <= kMostRepeats; ++runs) {
         const auto n = static_cast<double>(runs);
-        const bool isMore = runs > std::min(difference.runsA, difference.runsB) || !difference.between.inTurn;
-        if (isMore && enough(n - 1, difference.deviation * std::sqrt(2 / n)))
+        if (enough(n - 1, difference.deviation * std::sqrt(2 / n)))
             return runs;
     }
     return {};
@@ -459,7 +497,8 @@ std::string_view wordOf(Verdict verdict)
 
 std::string_view wordOf(Basis basis)
 {
-    static constexpr std::array<std::string_view, 3> words{"medians", "without-waiting", "quick-steps"};
+    static constexpr std::array<std::string_view, 4> words{"medians", "without-waiting", "quick-steps",
+                                                           "quick-steps-without-waiting"};
     return words[static_cast<std::size_t>(basis)];
 }
 
@@ -592,7 +631,7 @@ std::optional<std::int64_t> TimeDifference::repeatsNeeded() const
     const auto shown = repeatsFor();
     if (narrow || shown)
         return std::min(narrow.value_or(kMostRepeats), shown.value_or(kMostRepeats));
-    return std::min(runsA, runsB) < kMostRepeats ? std::optional(kMostRepeats) : std::nullopt;
+    return takenInTurn(*this) < kMostRepeats ? std::optional(kMostRepeats) : std::nullopt;
 }
 
 std::string sentenceOf(const TimeDifference& difference)
@@ -603,14 +642,16 @@ std::string sentenceOf(const TimeDifference& difference)
     case Verdict::Faster:
     case Verdict::Slower: {
         const bool isSlower = difference.verdict == Verdict::Slower;
-        const char* subject = basis == Basis::WithoutWaiting
-                                  ? "Without the time that threads waited for a core, a step of B takes"
-                              : basis == Basis::QuickSteps
-                                  ? "The host was busy. The quickest tenth of the steps of B takes"
-                                  : "A step of B takes";
+        static constexpr std::array<const char*, 4> subjects{
+            "A step of B takes", "Without the time that threads waited for a core, a step of B takes",
+            "The host was busy. The quickest tenth of the steps of B takes",
+            "The host was busy. Without the time that threads waited for a core, the quickest tenth of the "
+            "steps of B "
+            "takes"};
+        const bool isOfQuickSteps = basis == Basis::QuickSteps || basis == Basis::QuickStepsWithoutWaiting;
         std::string sentence =
-            format("%s %.1f %% %s than %s of A: %s", subject, percent(difference.ratio),
-                   isSlower ? "longer" : "less", basis == Basis::QuickSteps ? "that" : "one",
+            format("%s %.1f %% %s than %s of A: %s", subjects[static_cast<std::size_t>(basis)],
+                   percent(difference.ratio), isSlower ? "longer" : "less", isOfQuickSteps ? "that" : "one",
                    ratioText(difference).c_str());
         if (!difference.ratio95)
             sentence += format(", beyond the %.0f %% by which single runs such as these may differ",
@@ -622,9 +663,9 @@ std::string sentenceOf(const TimeDifference& difference)
         return format("%s beyond %.0f %%: %s.",
                       basis == Basis::WithoutWaiting
                           ? "No difference in the step time without the time that threads waited for a core"
-                      : basis == Basis::QuickSteps
-                          ? "No difference in the quickest tenth of the steps of a busy host"
-                          : "No difference in the step time",
+                      : basis == Basis::Medians
+                          ? "No difference in the step time"
+                          : "No difference in the quickest tenth of the steps of a busy host",
                       100 * kNoDifference, ratioText(difference).c_str());
     case Verdict::Inconclusive:
         break;

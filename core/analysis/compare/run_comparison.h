@@ -15,12 +15,13 @@ namespace tilescope::analysis {
 struct TimedRun {
     std::vector<double> times = {}; ///< times of its timed steps in order, ms; positive
     bool disturbed = false;         ///< the run is flagged, or its host was busy
+    bool hostWasLoaded = false;     ///< more threads were ready to run than the host has processors
     /// The share of its timed steps, 0 to 1, in which a thread waited for a core; none: not known.
     std::optional<double> waiting = {};
     std::int64_t started = 0; ///< Unix time, ns; 0: unknown
-    /// One thread computes its steps, so that no thread waits for another that waits for a core. False if that is not
-    /// known.
-    bool hasOneThread = false;
+    /// The threads of one process that compute its steps on a CPU; 0: not known, or another device computes. One thread
+    /// does not wait for another that waits for a core.
+    int threads = 0;
 };
 
 /// Whether the runs of A and B were taken in turn: two or more of each, in pairs of one A and one B (A B, B A, …). One
@@ -53,9 +54,11 @@ enum class Basis : std::uint8_t {
     Medians,        ///< of the runs
     WithoutWaiting, ///< the mean steps of the runs, without the time in which a thread waited for a core
     QuickSteps,     ///< the times that the quickest tenth of the steps of each run do not exceed
+    QuickStepsWithoutWaiting, ///< these, without the share of the timed steps in which a thread waited for a core
 };
 
-std::string_view wordOf(Basis basis); ///< medians, without-waiting, quick-steps
+/// medians, without-waiting, quick-steps, quick-steps-without-waiting
+std::string_view wordOf(Basis basis);
 
 /// The conclusion of a comparison.
 enum class Verdict : std::uint8_t { Inconclusive, NoDifference, Faster, Slower };
@@ -64,7 +67,8 @@ std::string_view wordOf(Verdict verdict); ///< inconclusive, no-difference, fast
 
 /// A smaller difference, as a share of A, does not matter.
 inline constexpr double kNoDifference = 0.05;
-/// The confidence level of verdicts and intervals.
+/// The confidence level of verdicts and intervals. Of runs in turn it is that of all looks together, if the repeats are
+/// taken that a comparison asks for: a single look has a higher level.
 inline constexpr double kConfidence = 0.95;
 
 /// The step time of B compared with that of A; each side is one run or several repeats.
@@ -92,12 +96,13 @@ struct TimeDifference {
     Verdict verdict = Verdict::Inconclusive;
 
     bool isDifferent() const { return verdict == Verdict::Faster || verdict == Verdict::Slower; }
-    /// The number of runs per side, taken in turn and more than the current one, that would show with a probability of
-    /// 80 % whether the ratio is beyond `limit`, if it is what was measured; 5 if the deviation between runs is not
-    /// measured; none above 50.
+    /// The number of runs per side, taken in turn, that would show with a probability of 80 % whether the ratio is beyond
+    /// `limit`, if it is what was measured; 5 if the deviation between runs is not measured; none above 50. It is at least
+    /// twice the number that was taken in turn, or 50: whoever repeats until there is a verdict looks at most five times.
     std::optional<std::int64_t> repeatsFor(double limit = 1) const;
     /// The number of runs per side that decide, the smaller of two: those that narrow the interval to kNoDifference, and
-    /// repeatsFor(). If none does, 50, which show the smallest difference that can be shown; none if there are 50.
+    /// repeatsFor(). If none does, 50, which show the smallest difference that can be shown; none if 50 were taken in
+    /// turn.
     std::optional<std::int64_t> repeatsNeeded() const;
 };
 
@@ -132,7 +137,7 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
 /// Other times decide if runs were disturbed. Of runs that were taken in turn, those whose ratios vary least from pair to
 /// pair, if clearly less than the ratios of the medians; as they are chosen, their confidence level is higher. Of other
 /// runs, if the interval of the medians contains 1, the times without waiting, or, where threads may have waited for each
-/// other, the quickest steps.
+/// other, the quickest steps without it.
 /// \return  none if a side has no timed step
 /// O(steps).
 std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,

@@ -208,12 +208,13 @@ HostConditions hostConditions(const store::RunReader& reader, RunId run)
     return host;
 }
 
-/// Whether one process computes the steps of a run on a CPU in one thread.
-bool hasOneThread(const store::RunRecord& run, std::optional<int> torchThreads)
+/// The threads of one process that compute the steps of a run on a CPU; 0: not known, or it is not so.
+int threadsOf(const store::RunRecord& run, std::optional<int> torchThreads)
 {
     const auto spec = run.traits().isImported ? std::nullopt : config::specOf(run.specJson);
-    return spec && spec->gpus == 1 && run.result.device == "cpu" &&
-           (spec->threads ? std::optional(*spec->threads) : torchThreads) == 1;
+    if (!spec || spec->gpus != 1 || run.result.device != "cpu")
+        return 0;
+    return spec->threads ? static_cast<int>(*spec->threads) : torchThreads.value_or(0);
 }
 
 /// The run without its times. Nothing is known about the host of a recording of another program.
@@ -225,9 +226,10 @@ analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::Run
     const bool isFlagged =
         std::ranges::any_of(kOfTimes, [&run](FlagKind kind) { return hasFlag(run.result.flags, kind); });
     return {.disturbed = isFlagged || host.wasLoaded || run.traits().isImported,
+            .hostWasLoaded = host.wasLoaded,
             .waiting = host.waiting,
             .started = run.startedUnixNs,
-            .hasOneThread = hasOneThread(run, host.torchThreads)};
+            .threads = threadsOf(run, host.torchThreads)};
 }
 
 /// A run with what its times are compared by.

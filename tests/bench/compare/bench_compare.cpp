@@ -94,7 +94,7 @@ int extract(const std::string& file, const std::string& setUp, const std::string
         recording.about = (gpu.empty() ? valueOf(environment, "cpu.model") : gpu) + ", " +
                           valueOf(environment, "cpu.threads") + " processors, " + run.program;
         bench::RecordedRun recorded{.step = query::timedRun(reader, run, Phase::Step, false)};
-        recording.hasOneThread = recorded.step.hasOneThread;
+        recording.threads = recorded.step.threads;
         const query::TracedGroups groups = query::tracedGroups(reader, std::vector{run.run});
         const auto add = [&recorded](const char* kind, const std::vector<analysis::GroupTimes>& list) {
             for (analysis::GroupTimes group : list) {
@@ -197,8 +197,8 @@ struct ChangingLoad {
         0.09; // of 100 pairs, what a rate of 5 % exceeds with a probability of 3 %
     static constexpr double kLeastFound = 0.8;
     // Three times as long. Threads that wait for each other lose much more time than they waited for a core.
-    static constexpr double kLeastFoundOfThreads = 0.7;
-    static constexpr double kLeastFoundBySingleRunsOfThreads = 0.35;
+    static constexpr double kLeastFoundOfThreads = 0.9;
+    static constexpr double kLeastFoundBySingleRunsOfThreads = 0.75;
 
     bench::SequentialEvaluation single;
     bench::SequentialEvaluation five;
@@ -212,7 +212,7 @@ struct ChangingLoad {
           five(bench::evaluateCommands(recording, 5, kPairs)),
           measuredSingle(bench::measuredCommands(recording, 1)),
           measuredFive(bench::measuredCommands(recording, 5)),
-          turns(bench::evaluateTurns(recording, {.pairs = kPairs / 10})), hasOneThread(recording.hasOneThread)
+          turns(bench::evaluateTurns(recording, {.pairs = kPairs / 10})), hasOneThread(recording.threads == 1)
     {
     }
 
@@ -229,7 +229,8 @@ struct ChangingLoad {
         };
         return isRight(single, kMostFalse) && isRight(five, kMostFalse) &&
                isRight(measuredSingle, kMostFalseOfFew) && isRight(measuredFive, kMostFalseOfFew) &&
-               turns.falseVerdicts <= kMostFalse * turns.pairs && turns.found >= kLeastFound * turns.pairs;
+               std::max(turns.falseVerdicts, turns.falseInTheEnd) <= kMostFalse * turns.pairs &&
+               turns.found >= kLeastFound * turns.pairs;
     }
 
     void print() const
@@ -238,11 +239,11 @@ struct ChangingLoad {
         print("drawn", five);
         print("measured", measuredSingle);
         print("measured", measuredFive);
-        std::printf("  in turn, 5 runs:            of %5d pairs %4d false; half as long again found in %.1f "
-                    "%%, in %.1f %% "
-                    "with the repeats that are asked for (%.1f on average)\n",
-                    turns.pairs, turns.falseVerdicts, 100.0 * turns.foundAtOnce / turns.pairs,
-                    100.0 * turns.found / turns.pairs, turns.repeats);
+        std::printf(
+            "  in turn, 5 runs:            of %5d pairs %4d false, %4d with the repeats that are asked for; "
+            "half as long again found in %.1f %%, in %.1f %% with these repeats (%.1f on average)\n",
+            turns.pairs, turns.falseVerdicts, turns.falseInTheEnd, 100.0 * turns.foundAtOnce / turns.pairs,
+            100.0 * turns.found / turns.pairs, turns.repeats);
     }
 
     static void print(const char* how, const bench::SequentialEvaluation& e)
@@ -263,12 +264,12 @@ struct ChangingLoad {
                 e.pairs, e.repeats, e.falseVerdicts, e.falseGates, e.found, e.foundFaster);
         };
         return fmt::format(R"({{"single": {}, "five": {}, "measured_single": {}, "measured_five": {}, )"
-                           R"("in_turn": {{"pairs": {}, "false": {}, )"
+                           R"("in_turn": {{"pairs": {}, "false": {}, "false_in_the_end": {}, )"
                            R"("half_as_long_again_found_at_once": {}, "half_as_long_again_found": {}, )"
                            R"("given_up": {}, "mean_repeats": {:.2f}}}}})",
                            commands(single), commands(five), commands(measuredSingle), commands(measuredFive),
-                           turns.pairs, turns.falseVerdicts, turns.foundAtOnce, turns.found, turns.gaveUp,
-                           turns.repeats);
+                           turns.pairs, turns.falseVerdicts, turns.falseInTheEnd, turns.foundAtOnce,
+                           turns.found, turns.gaveUp, turns.repeats);
     }
 };
 
@@ -277,6 +278,7 @@ struct ChangingLoad {
 struct QuietTurns {
     static constexpr int kPairs = 1000;
     static constexpr double kLeastFound = 0.8;
+    static constexpr double kMostFalse = 0.055;
 
     bench::TurnsEvaluation five;
     bench::TurnsEvaluation usual;
@@ -288,20 +290,29 @@ struct QuietTurns {
         usual = bench::evaluateTurns(recording, {.pairs = kPairs, .repeats = repeats, .factor = 1.1});
     }
 
-    bool isGood() const { return usual.foundAtOnce >= kLeastFound * usual.pairs; }
+    bool isGood() const
+    {
+        return usual.foundAtOnce >= kLeastFound * usual.pairs &&
+               std::max(five.falseInTheEnd, usual.falseInTheEnd) <= kMostFalse * kPairs;
+    }
 
     void print() const
     {
         std::printf("  in turn: a tenth longer found in %.1f %% with 5 runs of each, in %.1f %% with the %d "
                     "that compare "
-                    "--measure takes\n",
-                    100.0 * five.foundAtOnce / kPairs, 100.0 * usual.foundAtOnce / kPairs, repeats);
+                    "--measure takes; equal runs called different in %.1f and %.1f %% with the repeats that "
+                    "are asked "
+                    "for\n",
+                    100.0 * five.foundAtOnce / kPairs, 100.0 * usual.foundAtOnce / kPairs, repeats,
+                    100.0 * five.falseInTheEnd / kPairs, 100.0 * usual.falseInTheEnd / kPairs);
     }
 
     std::string json() const
     {
-        return fmt::format(R"({{"pairs": {}, "five_found": {}, "usual_repeats": {}, "usual_found": {}}})",
-                           kPairs, five.foundAtOnce, repeats, usual.foundAtOnce);
+        return fmt::format(
+            R"({{"pairs": {}, "five_found": {}, "five_false_in_the_end": {}, "usual_repeats": {}, "usual_found": {}, )"
+            R"("usual_false_in_the_end": {}}})",
+            kPairs, five.foundAtOnce, five.falseInTheEnd, repeats, usual.foundAtOnce, usual.falseInTheEnd);
     }
 };
 
@@ -382,10 +393,10 @@ private:
 int evaluateAll(const std::vector<std::string>& files, int pairs)
 {
     constexpr double kMostFalse = 10;
-    constexpr double kLeastCovered = 92;
-    constexpr double kMostCovered = 98;
-    constexpr double kLeastFound = 90; // with five runs of each on a quiet host
-    constexpr double kMostInconclusive = 20;
+    constexpr double kLeastCovered = 95;
+    // With five runs of each on a quiet host, drawn from the whole recording: they differ more than runs in turn.
+    constexpr double kLeastFound = 70;
+    constexpr double kMostInconclusive = 30;
     std::string json;
     std::vector<SmallSlowdown> slowdowns;
     bool good = true;
@@ -402,8 +413,7 @@ int evaluateAll(const std::vector<std::string>& files, int pairs)
         for (const Evaluation* e : {&single, &known, &five})
             good = good && e->falseVerdicts.upperOf100 <= kMostFalse;
         // Single runs are not taken in turn: their interval is wider.
-        good =
-            good && (!five.coverage || (*five.coverage >= kLeastCovered && *five.coverage <= kMostCovered));
+        good = good && five.coverage.value_or(100) >= kLeastCovered;
         std::string changing = "null";
         if (recording.setUp.starts_with("changing")) {
             const ChangingLoad load(recording);

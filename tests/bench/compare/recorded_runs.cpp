@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <fstream>
 #include <numeric>
@@ -187,14 +186,13 @@ Recording readRecording(const std::filesystem::path& file)
     const Json json = Json::parse(stream, nullptr, false);
     if (!json.is_object() || !json.contains("runs"))
         throw std::runtime_error(file.string() + " is no recording");
-    Recording recording{.setUp = json.at("set_up"),
-                        .about = json.at("about"),
-                        .hasOneThread = json.value("one_thread", false)};
+    Recording recording{
+        .setUp = json.at("set_up"), .about = json.at("about"), .threads = json.value("threads", 0)};
     for (const Json& run : json.at("runs")) {
         RecordedRun& recorded = recording.runs.emplace_back();
         recorded.step.times = run.at("steps_ms").get<std::vector<double>>();
         recorded.step.disturbed = run.at("disturbed");
-        recorded.step.hasOneThread = recording.hasOneThread;
+        recorded.step.threads = recording.threads;
         if (const auto waiting = run.find("waiting"); waiting != run.end() && waiting->is_number())
             recorded.step.waiting = waiting->get<double>();
         for (std::size_t i = 0; i < json.at("groups").size(); ++i)
@@ -211,8 +209,7 @@ void writeRecording(std::ostream& out, const Recording& recording)
     for (const GroupTimes& group : recording.runs.front().groups)
         groups.push_back(group.key);
     out << "{\"set_up\": " << Json(recording.setUp) << ",\n \"about\": " << Json(recording.about)
-        << ",\n \"one_thread\": " << (recording.hasOneThread ? "true" : "false")
-        << ",\n \"groups\": " << groups << ",\n \"runs\": [";
+        << ",\n \"threads\": " << recording.threads << ",\n \"groups\": " << groups << ",\n \"runs\": [";
     for (std::size_t i = 0; i < recording.runs.size(); ++i) {
         const RecordedRun& run = recording.runs[i];
         Json steps = Json::array();
@@ -308,31 +305,40 @@ bool isDifferent(Verdict verdict)
     return verdict == Verdict::Slower || verdict == Verdict::Faster;
 }
 
-/// Both sides of pairs of neighbouring runs, in the order of `compare --measure`: A B, B A, B A, A B, …
-analysis::TimeDifference takenInTurn(const Recording& recording, const std::vector<std::size_t>& firsts,
+/// Two neighbouring runs, one of each side.
+struct NeighbouringRuns {
+    std::size_t first = 0;
+    bool isFirstB = false;
+};
+
+/// Both sides of pairs that were taken in turn.
+analysis::TimeDifference takenInTurn(const Recording& recording, const std::vector<NeighbouringRuns>& pairs,
                                      double factor)
 {
     std::vector<TimedRun> a;
     std::vector<TimedRun> b;
-    for (std::size_t i = 0; i < 2 * firsts.size(); ++i) {
-        const bool isB = std::popcount(i) % 2 == 1;
-        TimedRun run = stretch(recording, firsts[i / 2] + i % 2, 1, isB ? factor : 1).front();
+    for (std::size_t i = 0; i < 2 * pairs.size(); ++i) {
+        const NeighbouringRuns& pair = pairs[i / 2];
+        const bool isB = (i % 2 == 0) == pair.isFirstB;
+        TimedRun run = stretch(recording, pair.first + i % 2, 1, isB ? factor : 1).front();
         run.started = static_cast<std::int64_t>(i + 1);
         (isB ? b : a).push_back(std::move(run));
     }
     return *analysis::compareRuns(a, b);
 }
 
-/// Where pairs of neighbouring runs begin: one after the other, or, if there are not so many, anywhere.
-std::vector<std::size_t> drawPairs(const Recording& recording, std::size_t pairs, Random& random)
+/// Pairs one after the other, or, if there are not so many, from anywhere. Which run of a pair is of which side is drawn,
+/// so that draws from a short recording differ.
+std::vector<NeighbouringRuns> drawPairs(const Recording& recording, std::size_t count, Random& random)
 {
     const std::size_t size = recording.runs.size();
-    std::vector<std::size_t> firsts;
-    const bool areEnough = 2 * pairs <= size;
-    const std::size_t from = areEnough ? random.below(size - 2 * pairs + 1) : 0;
-    for (std::size_t pair = 0; pair < pairs; ++pair)
-        firsts.push_back(areEnough ? from + 2 * pair : random.below(size - 1));
-    return firsts;
+    std::vector<NeighbouringRuns> pairs;
+    const bool areEnough = 2 * count <= size;
+    const std::size_t from = areEnough ? random.below(size - 2 * count + 1) : 0;
+    for (std::size_t pair = 0; pair < count; ++pair)
+        pairs.push_back({.first = areEnough ? from + 2 * pair : random.below(size - 1),
+                         .isFirstB = random.below(2) == 1});
+    return pairs;
 }
 
 } // namespace
@@ -383,7 +389,7 @@ SequentialEvaluation measuredCommands(const Recording& recording, int repeats)
 
 int usualRepeats(const Recording& recording)
 {
-    constexpr double kEnoughMs = 1000;
+    constexpr double kEnoughMs = 1500;
     double sum = 0;
     for (const RecordedRun& run : recording.runs)
         sum = std::accumulate(run.step.times.begin(), run.step.times.end(), sum);
@@ -391,28 +397,48 @@ int usualRepeats(const Recording& recording)
     return static_cast<int>(std::clamp(wanted, 5.0, 20.0));
 }
 
+namespace {
+
+/// The runs in turn that follow a comparison, with the repeats that it asks for until there is a verdict.
+struct Repeated {
+    analysis::TimeDifference last;
+    std::size_t repeats = 0; ///< of each, at the last
+};
+
+Repeated repeatUntilDecided(const Recording& recording, analysis::TimeDifference first, std::size_t repeats,
+                            double factor, Random& random)
+{
+    Repeated repeated{.last = std::move(first), .repeats = repeats};
+    while (repeated.last.verdict == Verdict::Inconclusive) {
+        const auto asked = repeated.last.repeatsNeeded();
+        if (!asked)
+            break;
+        repeated.repeats = static_cast<std::size_t>(*asked);
+        repeated.last = takenInTurn(recording, drawPairs(recording, repeated.repeats, random), factor);
+    }
+    return repeated;
+}
+
+} // namespace
+
 TurnsEvaluation evaluateTurns(const Recording& recording, const Turns& turns)
 {
     Random random(turns.seed);
     TurnsEvaluation evaluation{.pairs = turns.pairs};
+    const auto repeats = static_cast<std::size_t>(turns.repeats);
     for (int pair = 0; pair < turns.pairs; ++pair) {
-        auto repeats = static_cast<std::size_t>(turns.repeats);
-        const std::vector<std::size_t> firsts = drawPairs(recording, repeats, random);
-        const analysis::TimeDifference alike = takenInTurn(recording, firsts, 1);
+        const std::vector<NeighbouringRuns> pairs = drawPairs(recording, repeats, random);
+        const analysis::TimeDifference alike = takenInTurn(recording, pairs, 1);
         evaluation.falseVerdicts += isDifferent(alike.verdict);
         evaluation.covered += alike.ratio95->low <= 1 && alike.ratio95->high >= 1;
-        analysis::TimeDifference slowed = takenInTurn(recording, firsts, turns.factor);
+        evaluation.falseInTheEnd +=
+            isDifferent(repeatUntilDecided(recording, alike, repeats, 1, random).last.verdict);
+        const analysis::TimeDifference slowed = takenInTurn(recording, pairs, turns.factor);
         evaluation.foundAtOnce += slowed.verdict == Verdict::Slower;
-        while (slowed.verdict == Verdict::Inconclusive) {
-            const auto asked = slowed.repeatsNeeded();
-            if (!asked)
-                break;
-            repeats = static_cast<std::size_t>(*asked);
-            slowed = takenInTurn(recording, drawPairs(recording, repeats, random), turns.factor);
-        }
-        evaluation.found += slowed.verdict == Verdict::Slower;
-        evaluation.gaveUp += slowed.verdict == Verdict::Inconclusive;
-        evaluation.repeats += static_cast<double>(repeats) / turns.pairs;
+        const Repeated more = repeatUntilDecided(recording, slowed, repeats, turns.factor, random);
+        evaluation.found += more.last.verdict == Verdict::Slower;
+        evaluation.gaveUp += more.last.verdict == Verdict::Inconclusive;
+        evaluation.repeats += static_cast<double>(more.repeats) / turns.pairs;
     }
     return evaluation;
 }

@@ -19,9 +19,9 @@ struct RecordedRun {
 
 /// Runs of one spec that were recorded under one set of conditions, in the order of time; all do the same work.
 struct Recording {
-    std::string setUp;         ///< cpu quiet
-    std::string about = {};    ///< machine and command
-    bool hasOneThread = false; ///< one thread computes the steps
+    std::string setUp;      ///< cpu quiet
+    std::string about = {}; ///< machine and command
+    int threads = 0;        ///< that compute the steps on a CPU; 0: not known
     std::vector<RecordedRun> runs = {};
 };
 
@@ -88,6 +88,7 @@ struct Turns {
 struct TurnsEvaluation {
     int pairs = 0;
     int falseVerdicts = 0; ///< where both sides do the same work
+    int falseInTheEnd = 0; ///< of the same, with the repeats that are asked for until there is a verdict
     int covered = 0;       ///< intervals that contain 1 where both sides do the same work
     int foundAtOnce = 0;   ///< slower, where B takes longer
     int found = 0;         ///< slower, where B takes longer, with the repeats that are asked for
@@ -106,8 +107,8 @@ SequentialEvaluation measuredCommands(const Recording& recording, int repeats);
 /// The runs of each side that `compare --measure` takes of specs like this, unless it is told how many.
 int usualRepeats(const Recording& recording);
 
-/// Draws stretches of the recording and takes their runs by turns as A and B, in the order of `compare --measure`. Where
-/// more runs are asked for than there are, it draws pairs of neighbouring runs.
+/// Draws stretches of the recording and takes their runs by turns as A and B. Where more runs are asked for than there are,
+/// it draws pairs of neighbouring runs.
 TurnsEvaluation evaluateTurns(const Recording& recording, const Turns& turns);
 
 } // namespace tilescope::bench

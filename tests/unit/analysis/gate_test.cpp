@@ -41,7 +41,7 @@ TEST(Gate, FollowsTheEndsOfTheInterval)
 
 TEST(Gate, AnUndecidedOneNamesTheRepeatsThatSuffice)
 {
-    const TimeDifference step = measured(1.0, 1.045);
+    const TimeDifference step = measured(1.0, 1.036);
     const Gate gate = gateOf(&step, 0.03);
     ASSERT_TRUE(gate.repeats);
     EXPECT_GT(*gate.repeats, 5);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <vector>
 
 namespace tilescope::bench {
 
@@ -45,18 +46,17 @@ TEST_P(RecordedRuns, FewPairsOfEqualSingleRunsAreCalledDifferent)
     EXPECT_FALSE(single.coverage) << "one run of each has no interval";
 }
 
-TEST_P(RecordedRuns, IntervalsOfFiveRunsEachHaveTheirNominalCoverage)
+TEST_P(RecordedRuns, IntervalsOfFiveRunsEachCoverTheRatio)
 {
     const Evaluation five = evaluate(recording_, 5, Known::Nothing, kDraws);
     EXPECT_LE(five.falseVerdicts.upperOf100, 10);
     ASSERT_TRUE(five.coverage);
-    EXPECT_GE(*five.coverage, 92);
-    // 98 %, minus two standard errors of the share of 300 pairs.
-    EXPECT_LE(*five.coverage, 99.6);
+    EXPECT_GE(*five.coverage, 95);
     EXPECT_LE(five.falseGroups.upperOf100, 5);
     if (recording_.setUp == "cpu quiet" || recording_.setUp == "cuda quiet") {
-        EXPECT_GE(five.found, 90) << "a step that takes 10 % longer";
-        EXPECT_LE(five.inconclusive, 20);
+        // The runs of a pair are drawn from the whole recording, so they differ more than runs in turn.
+        EXPECT_GE(five.found, 70) << "a step that takes 10 % longer";
+        EXPECT_LE(five.inconclusive, 30);
     }
 }
 
@@ -99,14 +99,41 @@ TEST_P(RecordedRuns, CommandsOneAfterTheOtherAreRarelyCalledDifferentWhileTheLoa
         EXPECT_LE(commands.falseVerdicts, mostOf(kPairs)) << repeats;
         EXPECT_LE(commands.falseGates, mostOf(kPairs)) << repeats;
         // Threads that wait for each other lose much more time than they waited for a core: equal programs differ by a
-        // factor of up to ten.
-        const double least = recording_.hasOneThread ? 1 : repeats == 1 ? 0.35 : 0.7;
+        // factor of up to ten. The bench draws more pairs and has narrower bounds.
+        const double least = recording_.threads == 1 ? 1 : repeats == 1 ? 0.7 : 0.85;
         EXPECT_GE(commands.found, least * kPairs) << repeats << " runs, three times as long";
         EXPECT_GE(commands.foundFaster, least * kPairs) << repeats << " runs, a third";
     }
     const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = kPairs / 4});
     EXPECT_LE(turns.falseVerdicts, mostOf(kPairs / 4));
     EXPECT_GE(turns.covered, 0.93 * turns.pairs);
+}
+
+TEST_P(RecordedRuns, CommandsThatDoNotKnowTheirWaitingAreRarelyCalledDifferent)
+{
+    if (!recording_.setUp.starts_with("changing"))
+        GTEST_SKIP() << "its runs are not in the order of time";
+    Recording recording = recording_; // as another program's, of which only the load of the host is known
+    for (RecordedRun& run : recording.runs) {
+        run.step.waiting.reset();
+        run.step.threads = 0;
+        run.step.hostWasLoaded = true;
+    }
+    constexpr int kPairs = 1000;
+    for (const int repeats : {1, 5}) {
+        const SequentialEvaluation commands = evaluateCommands(recording, repeats, kPairs);
+        EXPECT_LE(commands.falseVerdicts, mostOf(kPairs)) << repeats;
+        EXPECT_LE(commands.falseGates, mostOf(kPairs)) << repeats;
+    }
+}
+
+TEST_P(RecordedRuns, RepeatsUntilThereIsAVerdictRarelyCallEqualRunsDifferent)
+{
+    const int usual = usualRepeats(recording_);
+    for (const int repeats : usual > 5 ? std::vector{5, usual} : std::vector{5}) {
+        const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = 400, .repeats = repeats});
+        EXPECT_LE(turns.falseInTheEnd, mostOf(turns.pairs)) << repeats;
+    }
 }
 
 TEST_P(RecordedRuns, HalfAsLongAgainIsFoundUnderLoadWithTheRepeatsThatAreAskedFor)
