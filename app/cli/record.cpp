@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/join_recording.h"
+#include "app/cli/left_folders.h"
 #include "app/cli/on_host.h"
 #include "app/cli/python_watch.h"
 #include "app/cli/record_inside.h"
@@ -23,7 +24,6 @@
 #include "core/store/file/writer_lock.h"
 #include "core/store/run_reader.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,10 +127,7 @@ fs::path makeWorkingFolder(const fs::path& output)
 /// Follows a folder that the program may move.
 class FollowedFolder {
 public:
-    explicit FollowedFolder(fs::path path)
-        : path_(std::move(path)), descriptor_(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
-    {
-    }
+    explicit FollowedFolder(fs::path path) : path_(std::move(path)), descriptor_(holdFolder(path_)) {}
     /// Where it is now.
     /// \throws Error  it was removed
     fs::path now() const
@@ -456,6 +453,7 @@ int recordCommand(int argc, char** argv)
     requireSafe(bootstrapFolder()); // what Python programs load
     const fs::path file = output.empty() ? newFileName() : fs::path(output);
     requireWritable(file);
+    tidyLeftFolders(file);
     if (output.empty())
         std::cerr << "tilescope record: recording into " << file.string() << std::endl;
 
