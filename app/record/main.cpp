@@ -1,8 +1,9 @@
 // The functions that libtilescope_record.so exports. The CUDA driver calls the first while it initialises
 // (CUDA_INJECTION64_PATH), NVTX the second at the first NVTX call of each image (NVTX_INJECTION64_PATH), and the
-// Python bootstrap the others.
+// Python bootstrap the last, which makes the library an extension module of Python.
 
 #include "app/record/nvtx_callbacks.h"
+#include "app/record/python_functions.h"
 #include "app/record/recorder.h"
 
 extern "C" [[gnu::visibility("default")]] int InitializeInjection()
@@ -20,14 +21,7 @@ InitializeInjectionNvtx2(NvtxGetExportTableFunc_t getExportTable)
     return tilescope::record::installNvtxCallbacks(getExportTable) ? 1 : 0;
 }
 
-/// Writes what was noted so far: the process may become another program now. Does nothing where nothing is recorded.
-extern "C" [[gnu::visibility("default")]] void tilescope_record_flush()
+extern "C" [[gnu::visibility("default")]] void* PyInit__tilescope()
 {
-    tilescope::record::Recorder::flush();
-}
-
-/// The process ends now without exit(), with this status. Does nothing where nothing is recorded.
-extern "C" [[gnu::visibility("default")]] void tilescope_record_ended(int status)
-{
-    tilescope::record::Recorder::endedWith(status);
+    return tilescope::record::makePythonModule();
 }

@@ -13,24 +13,20 @@ namespace tilescope::record {
 
 namespace {
 
-// PyObject* is void* here. A call passes the arguments as an array, the module first.
-using Call = void* (*)(void* function, void* const* arguments, std::size_t count, void* names);
-
-/// The highest bit of `count` is a flag (PY_VECTORCALL_ARGUMENTS_OFFSET); the others are the number of arguments.
-constexpr std::size_t kCountMask = ~(std::size_t{1} << (8 * sizeof(std::size_t) - 1));
-
 /// The functions of Python's C API that are used.
 struct Api {
-    Call callFunction = nullptr;                     ///< Python calls its functions through it
-    void (*setCall)(void* function, Call) = nullptr; ///< from Python 3.12 on
+    PythonCall callFunction = nullptr;                     ///< Python calls its functions through it
+    void (*setCall)(void* function, PythonCall) = nullptr; ///< from Python 3.12 on
     int (*isTrue)(void* object) = nullptr;
     void (*release)(void* object) = nullptr;
 
-    /// \param function  a function object, of which every Python tells its Call in one of two ways
+    /// \param function  a function object, of which every Python tells its call in one of two ways
     bool load(void* function)
     {
+        if (release)
+            return true;
         findFunction(setCall, "PyFunction_SetVectorcall");
-        Call (*callOf)(void*) = nullptr;
+        PythonCall (*callOf)(void*) = nullptr;
         if (findFunction(callOf, "PyVectorcall_Function")) // exported by every Python that hides the other
             callFunction = callOf(function);
         return (callFunction || findFunction(callFunction, "_PyFunction_Vectorcall")) &&
@@ -59,7 +55,7 @@ Answer ask(void* callable, void* argument)
 
 void* callModule(void* function, void* const* arguments, std::size_t count, void* names)
 {
-    if ((!Recorder::isRecording() && !Recorder::startInChild()) || (count & kCountMask) == 0)
+    if ((!Recorder::isRecording() && !Recorder::startInChild()) || (count & kCallCountMask) == 0)
         return api.callFunction(function, arguments, count, names);
     void* module = arguments[0];
     if (!enterObject(module)) {
@@ -80,13 +76,13 @@ void* callModule(void* function, void* const* arguments, std::size_t count, void
     return result;
 }
 
-/// The word of a function object that holds its Call; null if there is none or more than one. Its offset differs
+/// The word of a function object that holds its call; null if there is none or more than one. Its offset differs
 /// between versions of Python.
-Call* placeOfCall(void* function, std::size_t bytes)
+PythonCall* placeOfCall(void* function, std::size_t bytes)
 {
-    Call* found = nullptr;
-    for (std::size_t at = 0; at + sizeof(Call) <= bytes; at += sizeof(Call)) {
-        auto* word = reinterpret_cast<Call*>(static_cast<char*>(function) + at);
+    PythonCall* found = nullptr;
+    for (std::size_t at = 0; at + sizeof(PythonCall) <= bytes; at += sizeof(PythonCall)) {
+        auto* word = reinterpret_cast<PythonCall*>(static_cast<char*>(function) + at);
         if (*word != api.callFunction)
             continue;
         if (found)
@@ -98,20 +94,30 @@ Call* placeOfCall(void* function, std::size_t bytes)
 
 } // namespace
 
-bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned) noexcept
+bool replaceCall(void* function, std::size_t bytes, PythonCall call) noexcept
 {
     if (!api.load(function))
         return false;
-    Call* place = placeOfCall(function, bytes);
+    PythonCall* place = placeOfCall(function, bytes);
     if (!place)
         return false;
+    if (api.setCall)
+        api.setCall(function, call);
+    else
+        *place = call;
+    return *place == call;
+}
+
+void* callReplaced(void* function, void* const* arguments, std::size_t count, void* names)
+{
+    return api.callFunction(function, arguments, count, names);
+}
+
+bool watchCalls(void* function, std::size_t bytes, void* nameAll, void* returned) noexcept
+{
     nameModule = nameAll;
     tellReturned = returned;
-    if (api.setCall)
-        api.setCall(function, &callModule);
-    else
-        *place = &callModule;
-    isWatching.store(*place == &callModule);
+    isWatching.store(replaceCall(function, bytes, &callModule));
     return watchesCalls();
 }
 

@@ -1,17 +1,15 @@
 #include "app/record/nvtx_callbacks.h"
 
+#include "app/record/messages.h"
 #include "app/record/nested_ranges.h"
 #include "app/record/nvtx_collectives.h"
 #include "app/record/nvtx_ops.h"
-#include "app/record/python_functions.h"
 #include "app/record/recorder.h"
-#include "app/record/torch_probe.h"
 #include "core/base/mutex.h"
 #include "core/base/units.h"
 
 #include <unistd.h>
 
-#include <charconv>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -157,37 +155,6 @@ void end(nvtxRangeId_t id) noexcept
     Recorder::noteRange(range.name, range.thread, range.start, ended);
 }
 
-/// A mark of the bootstrap; see the header.
-void takeMessage(std::string_view text, void* payload) noexcept
-{
-    constexpr std::string_view kNode = "node ";
-    if (text == "step") {
-        Recorder::endStep();
-    } else if (text == "torch") {
-        findTorch();
-    } else if (text == "yield") {
-        Recorder::yieldDevice();
-    } else if (text == "flush") {
-        Recorder::flush();
-    } else if (text == "ops") {
-        takeNvtxOps();
-    } else if (text == "end") {
-        Recorder::end();
-    } else if (text == "python" && payload) {
-        if (!makePythonFunctions(*static_cast<PythonFunctions*>(payload)))
-            *static_cast<PythonFunctions*>(payload) = {};
-    } else if (text == "node") {
-        confirmNode();
-    } else if (text == "next node") {
-        expectNextNode();
-    } else if (text.starts_with(kNode)) {
-        std::uint64_t sequence = 0;
-        text.remove_prefix(kNode.size());
-        if (std::from_chars(text.data(), text.data() + text.size(), sequence).ec == std::errc())
-            expectNode(sequence);
-    }
-}
-
 // --- the functions of NVTX ---
 
 int NVTX_API rangePushA(const char* name)
@@ -229,10 +196,10 @@ void NVTX_API domainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_
 {
     const auto* name = reinterpret_cast<const std::string*>(domain);
     std::string storage;
-    if (name && *name == kOwnDomain && event)
+    if (name && *name == kOwnDomain)
         guarded(
             [&] {
-                takeMessage(textOf(event, storage), reinterpret_cast<void*>(event->payload.ullValue));
+                takeMessage(textOf(event, storage));
                 return true;
             },
             false);

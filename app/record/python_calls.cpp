@@ -23,7 +23,7 @@ const PythonApi* api = nullptr;
 void* watchedType = nullptr;
 std::size_t header = 0;
 
-enum class Kind { None, Phase, Closure, Callbacks, First, Save };
+enum class Kind { None, Phase, Closure, Callbacks, First, After, Save, Hidden };
 
 /// What follows the header of an object.
 struct Watched {
@@ -131,6 +131,11 @@ void* callWatched(void* self, void* arguments, void* named)
         return callWithCallback(watched, arguments, named);
     case Kind::First:
         return callWithFirst(watched, arguments, named);
+    case Kind::After:
+        result = api->call(watched.function, arguments, named);
+        return result ? callEnd(watched.end, arguments, result) : nullptr;
+    case Kind::Hidden:
+        return callHiddenWith(watched.function, arguments, named);
     case Kind::Save:
         Recorder::save();
         return api->call(watched.function, arguments, named);
@@ -254,16 +259,23 @@ thread_local std::vector<TaskOptimizer> taskOptimizers;
 
 std::atomic<bool> ownSteps{false}; ///< the program tells its steps
 
-/// The hook that calls begin_step() is a function of the recorder; PyTorch's is around it.
-void rememberStep() noexcept
+/// PyTorch's function calls the hooks.
+/// \param hasFrame  the hook is a function of Python that runs
+void rememberStep(bool hasFrame) noexcept
 {
     if (!api->codeOfFrame || !api->outerFrame || stepCode.load(std::memory_order_relaxed))
         return;
-    void* hook = api->frame();
-    if (void* frame = hook ? api->outerFrame(hook) : nullptr) {
-        stepCode.store(api->codeOfFrame(frame)); // kept for the process
-        api->release(frame);
-    }
+    void* frame = api->frame();
+    if (!frame)
+        return;
+    if (hasFrame)
+        frame = api->outerFrame(frame);
+    else
+        api->retain(frame);
+    if (!frame)
+        return;
+    stepCode.store(api->codeOfFrame(frame)); // kept for the process
+    api->release(frame);
 }
 
 bool isInOptimizerStep() noexcept
@@ -483,6 +495,44 @@ void forgetFirstOptimizer()
     taskOptimizers.clear();
 }
 
+void* beginStep(void* optimizer, void* arguments, void* named, bool hasFrame) noexcept
+{
+    if (!Recorder::isStarted())
+        return api->newNone();
+    rememberStep(hasFrame);
+    void* changed = withWatchedClosure(arguments, named);
+    enterOptimizer(optimizer, changed != nullptr);
+    if (changed)
+        return changed;
+    api->clearError();
+    return api->newNone();
+}
+
+void* endStep(void* optimizer) noexcept
+{
+    if (leaveOptimizer(optimizer) && Recorder::isStarted() && !ownSteps.load(std::memory_order_relaxed) &&
+        isProgramsOptimizer(optimizer))
+        endOptimizersStep();
+    return api->newNone();
+}
+
+/// What PyTorch passes to its hooks: optimizer, arguments, named arguments.
+constexpr std::size_t kHookArguments = 3;
+
+void* callBeginHook(void* function, void* const* arguments, std::size_t count, void* names)
+{
+    if ((count & kCallCountMask) != kHookArguments)
+        return callReplaced(function, arguments, count, names);
+    return beginStep(arguments[0], arguments[1], arguments[2], false);
+}
+
+void* callEndHook(void* function, void* const* arguments, std::size_t count, void* names)
+{
+    if ((count & kCallCountMask) != kHookArguments)
+        return callReplaced(function, arguments, count, names);
+    return endStep(arguments[0]);
+}
+
 } // namespace
 
 bool prepareWatchedCalls(std::size_t headerBytes) noexcept
@@ -525,8 +575,15 @@ void* watchedCall(void* /*self*/, void* tuple) noexcept
     void* end = nullptr;
     if (!api->parse(tuple, "O|OO", &function, &begin, &end))
         return nullptr;
-    const Kind kind = end ? Kind::First : begin ? Kind::Callbacks : Kind::Save;
+    if (begin == api->none)
+        begin = nullptr;
+    const Kind kind = begin && end ? Kind::First : end ? Kind::After : begin ? Kind::Callbacks : Kind::Save;
     return makeWatched(kind, function, nullptr, begin, end);
+}
+
+void* hiddenCall(void* /*self*/, void* function) noexcept
+{
+    return makeWatched(Kind::Hidden, function, nullptr, nullptr, nullptr);
 }
 
 void* beginOptimizerStep(void* /*self*/, void* tuple) noexcept
@@ -536,15 +593,7 @@ void* beginOptimizerStep(void* /*self*/, void* tuple) noexcept
     void* named = nullptr;
     if (!api->parse(tuple, "OOO", &optimizer, &arguments, &named))
         return nullptr;
-    if (!Recorder::isStarted())
-        return api->newNone();
-    rememberStep();
-    void* changed = withWatchedClosure(arguments, named);
-    enterOptimizer(optimizer, changed != nullptr);
-    if (changed)
-        return changed;
-    api->clearError();
-    return api->newNone();
+    return beginStep(optimizer, arguments, named, true);
 }
 
 void* endOptimizerStep(void* /*self*/, void* tuple) noexcept
@@ -554,10 +603,19 @@ void* endOptimizerStep(void* /*self*/, void* tuple) noexcept
     void* named = nullptr;
     if (!api->parse(tuple, "OOO", &optimizer, &arguments, &named))
         return nullptr;
-    if (leaveOptimizer(optimizer) && Recorder::isStarted() && !ownSteps.load(std::memory_order_relaxed) &&
-        isProgramsOptimizer(optimizer))
-        endOptimizersStep();
-    return api->newNone();
+    return endStep(optimizer);
+}
+
+void* stepHooks(void* /*self*/, void* tuple) noexcept
+{
+    std::ptrdiff_t bytes = 0;
+    void* begin = nullptr;
+    void* end = nullptr;
+    if (!api->parse(tuple, "nOO", &bytes, &begin, &end))
+        return nullptr;
+    const auto size = static_cast<std::size_t>(bytes);
+    const bool both = replaceCall(begin, size, &callBeginHook) && replaceCall(end, size, &callEndHook);
+    return api->newBool(both ? 1 : 0);
 }
 
 void* askForTasks(void* /*self*/, void* function) noexcept

@@ -14,9 +14,11 @@ namespace tilescope::record {
 /// \return  whether this Python has what is needed
 bool prepareWatchedCalls(std::size_t headerBytes) noexcept;
 
-// Functions of Python; see PythonFunctions.
+// Functions of Python; see python_functions.h.
 void* watchedPhase(void* self, void* tuple) noexcept;
 void* watchedCall(void* self, void* tuple) noexcept;
+void* hiddenCall(void* self, void* function) noexcept;
+void* stepHooks(void* self, void* tuple) noexcept;
 void* beginOptimizerStep(void* self, void* tuple) noexcept;
 void* endOptimizerStep(void* self, void* tuple) noexcept;
 void* askForTasks(void* self, void* function) noexcept;

@@ -2,6 +2,7 @@
 
 #include "app/record/find_function.h"
 #include "app/record/hidden_calls.h"
+#include "app/record/messages.h"
 #include "app/record/module_calls.h"
 #include "app/record/phases.h"
 #include "app/record/plugin_functions.h"
@@ -17,7 +18,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,15 +30,23 @@ namespace {
 
 /// The functions of Python's C API that are used. PyObject* is void* here.
 struct Api {
-    void* (*newFunction)(PythonMethod*, void* self, void* module) = nullptr;
     void* (*newBool)(long value) = nullptr;
     int (*parse)(void* tuple, const char* format, ...) = nullptr;
     void* (*newNumber)(unsigned long long value) = nullptr;
     unsigned long long (*numberOf)(void* number) = nullptr;
+    const char* (*textOf)(void* text, std::ptrdiff_t* bytes) = nullptr;
+    void* (*giveLock)() = nullptr;
+    void (*takeLock)(void* thread) = nullptr;
+    void* (*newModule)(void* definition, int version) = nullptr;
+    int (*declareLock)(void* module, void* use) = nullptr; ///< of a Python that has no lock
 
     bool load()
     {
-        return findFunction(newFunction, "PyCFunction_NewEx") && findFunction(newBool, "PyBool_FromLong") &&
+        findFunction(declareLock, "PyUnstable_Module_SetGIL");
+        return findFunction(newModule, "PyModule_Create2") &&
+               findFunction(textOf, "PyUnicode_AsUTF8AndSize") &&
+               findFunction(giveLock, "PyEval_SaveThread") &&
+               findFunction(takeLock, "PyEval_RestoreThread") && findFunction(newBool, "PyBool_FromLong") &&
                findFunction(parse, "PyArg_ParseTuple") &&
                findFunction(newNumber, "PyLong_FromUnsignedLongLong") &&
                findFunction(numberOf, "PyLong_AsUnsignedLongLongMask");
@@ -260,6 +271,45 @@ void* prepareCalls(void* /*self*/, void* number)
     return api.newBool(prepareWatchedCalls(api.numberOf(number)) ? 1 : 0);
 }
 
+void* startRecording(void* /*self*/, void* /*none*/)
+{
+    bool isStarted = false;
+    {
+        const MutexLock lock(Recorder::startGuard());
+        isStarted = Recorder::start();
+    }
+    return api.newBool(isStarted ? 1 : 0);
+}
+
+void* tell(void* /*self*/, void* message)
+{
+    std::ptrdiff_t bytes = 0;
+    const char* text = api.textOf(message, &bytes); // valid as long as the message
+    if (!text)
+        return nullptr;
+    void* thread = api.giveLock();
+    takeMessage({text, static_cast<std::size_t>(bytes)});
+    api.takeLock(thread);
+    return api.newBool(1);
+}
+
+void* pluginAddress(void* /*self*/, void* /*none*/)
+{
+    return api.newNumber(reinterpret_cast<std::uintptr_t>(&pluginFunctions()));
+}
+
+/// PyModuleDef without its head, which is zero: an object and three words.
+struct ModuleDefinition {
+    const char* name;
+    const char* documentation;
+    std::ptrdiff_t bytes;
+    PythonMethod* methods;
+    std::array<void*, 4> others;
+};
+constexpr std::size_t kWord = sizeof(void*);
+constexpr std::size_t kObjectBytes = 2 * kWord;
+constexpr std::size_t kUnlockedObjectBytes = 4 * kWord; ///< of a Python that has no lock
+
 } // namespace
 
 void forgetOpenObjects() noexcept
@@ -291,45 +341,50 @@ bool leaveObject(const void* object) noexcept
     return leaveRange(object);
 }
 
-bool makePythonFunctions(PythonFunctions& functions) noexcept
+void* makePythonModule() noexcept
 {
-    struct Entry {
-        void* PythonFunctions::*object;
-        PythonMethod method;
-    };
-    using F = PythonFunctions;
-    static Entry entries[] = {{&F::name, {"name", &nameObject, kTuple, nullptr}},
-                              {&F::forget, {"forget", &forgetObject, kTuple, nullptr}},
-                              {&F::enter, {"enter", &enter, kOneArgument, nullptr}},
-                              {&F::leave, {"leave", &leave, kOneArgument, nullptr}},
-                              {&F::watch, {"watch", &watch, kTuple, nullptr}},
-                              {&F::fact, {"fact", &noteFact, kTuple, nullptr}},
-                              {&F::hold, {"hold", &noteHeld, kTuple, nullptr}},
-                              {&F::collective, {"collective", &startCollective, kTuple, nullptr}},
-                              {&F::collected, {"collected", &endCollective, kTuple, nullptr}},
-                              {&F::frames, {"frames", &frames, kTuple, nullptr}},
-                              {&F::prepareCalls, {"prepare_calls", &prepareCalls, kOneArgument, nullptr}},
-                              {&F::phase, {"phase", &watchedPhase, kTuple, nullptr}},
-                              {&F::around, {"around", &watchedCall, kTuple, nullptr}},
-                              {&F::beginStep, {"begin_step", &beginOptimizerStep, kTuple, nullptr}},
-                              {&F::endStep, {"end_step", &endOptimizerStep, kTuple, nullptr}},
-                              {&F::ownSteps, {"own_steps", &leaveStepsToProgram, kTuple, nullptr}},
-                              {&F::watchEnds, {"watch_ends", &watchEnds, kTuple, nullptr}},
-                              {&F::hideCalls, {"hide_calls", &hideCalls, kOneArgument, nullptr}},
-                              {&F::checkStacks, {"check_stacks", &checkStacks, kOneArgument, nullptr}},
-                              {&F::startStacks, {"start_stacks", &startStacks, kTuple, nullptr}},
-                              {&F::stopStacks, {"stop_stacks", &stopStacks, kTuple, nullptr}},
-                              {&F::tasks, {"tasks", &askForTasks, kOneArgument, nullptr}}};
     if (!api.load())
-        return false;
-    functions = {};
-    functions.plugin = &pluginFunctions();
-    for (Entry& entry : entries) {
-        functions.*entry.object = api.newFunction(&entry.method, nullptr, nullptr);
-        if (!(functions.*entry.object))
-            return false;
-    }
-    return true;
+        return nullptr;
+    static PythonMethod methods[] = {{"name", &nameObject, kTuple, nullptr},
+                                     {"forget", &forgetObject, kTuple, nullptr},
+                                     {"enter", &enter, kOneArgument, nullptr},
+                                     {"leave", &leave, kOneArgument, nullptr},
+                                     {"watch", &watch, kTuple, nullptr},
+                                     {"fact", &noteFact, kTuple, nullptr},
+                                     {"hold", &noteHeld, kTuple, nullptr},
+                                     {"collective", &startCollective, kTuple, nullptr},
+                                     {"collected", &endCollective, kTuple, nullptr},
+                                     {"frames", &frames, kTuple, nullptr},
+                                     {"prepare_calls", &prepareCalls, kOneArgument, nullptr},
+                                     {"phase", &watchedPhase, kTuple, nullptr},
+                                     {"around", &watchedCall, kTuple, nullptr},
+                                     {"begin_step", &beginOptimizerStep, kTuple, nullptr},
+                                     {"end_step", &endOptimizerStep, kTuple, nullptr},
+                                     {"own_steps", &leaveStepsToProgram, kTuple, nullptr},
+                                     {"watch_ends", &watchEnds, kTuple, nullptr},
+                                     {"hide_calls", &hideCalls, kOneArgument, nullptr},
+                                     {"check_stacks", &checkStacks, kOneArgument, nullptr},
+                                     {"start_stacks", &startStacks, kTuple, nullptr},
+                                     {"stop_stacks", &stopStacks, kTuple, nullptr},
+                                     {"tasks", &askForTasks, kOneArgument, nullptr},
+                                     {"start", &startRecording, kTuple, nullptr},
+                                     {"tell", &tell, kOneArgument, nullptr},
+                                     {"plugin", &pluginAddress, kTuple, nullptr},
+                                     {"hidden", &hiddenCall, kOneArgument, nullptr},
+                                     {"step_hooks", &stepHooks, kTuple, nullptr},
+                                     {nullptr, nullptr, 0, nullptr}};
+    constexpr std::size_t kHeadWords = 3;
+    alignas(kWord) static std::array<std::byte,
+                                     kUnlockedObjectBytes + kHeadWords * kWord + sizeof(ModuleDefinition)>
+        memory{};
+    const std::size_t head = (api.declareLock ? kUnlockedObjectBytes : kObjectBytes) + kHeadWords * kWord;
+    new (&memory[head]) ModuleDefinition{
+        .name = "_tilescope", .documentation = nullptr, .bytes = -1, .methods = methods, .others = {}};
+    constexpr int kStableVersion = 3; // PYTHON_ABI_VERSION
+    void* module = api.newModule(memory.data(), kStableVersion);
+    if (module && api.declareLock)
+        api.declareLock(module, reinterpret_cast<void*>(std::uintptr_t{1})); // Py_MOD_GIL_NOT_USED
+    return module;
 }
 
 } // namespace tilescope::record

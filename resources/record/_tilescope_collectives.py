@@ -47,7 +47,7 @@ class Collectives:
         self._awaited = []
         self._most_awaited = 256
         os.register_at_fork(after_in_child=self._awaited.clear)
-        atexit.register(self._settle)
+        atexit.register(recorder.hidden(self._settle))
         # A kernel before those of the backends: it notes the call and passes it on.
         self._library = torch.library.Library("c10d", "IMPL")
         for name, op in _OPERATORS.items():

@@ -2,82 +2,25 @@
 start it. Nothing here raises into the program: what fails is not recorded. Only exceptions that the program itself raises
 here, by a handler of a signal, reach it.
 
-The recorder's library takes NVTX functions; this file asks it for its own, as a program that uses NVTX does.
+Nothing of it is seen by what the program uses to see its own calls: profile and trace functions, such as those of cProfile
+and coverage, and torch.compile.
 """
 
 import os
 import sys
 
+_Spec = type(sys.__spec__)  # ModuleSpec
+
 
 class Recorder:
-    """The recorder's functions. Ranges are of objects that have a name: of a module, of an optimizer.
+    """The recorder of this process, with the functions of its library, which app/record/python_functions.h describes."""
 
-    name(object, text, is_module), forget(id, …), enter(object), which is False if the object has no name, and
-    leave(object), which is False while more of them are open in this thread. The others are described in
-    app/record/python_functions.h.
-    """
-
-    def __init__(self, library):
-        import ctypes
-
-        self._c = ctypes
-
-        class Attributes(ctypes.Structure):
-            _fields_ = [
-                ("version", ctypes.c_uint16), ("size", ctypes.c_uint16), ("category", ctypes.c_uint32),
-                ("color_type", ctypes.c_int32), ("color", ctypes.c_uint32), ("payload_type", ctypes.c_int32),
-                ("reserved", ctypes.c_int32), ("payload", ctypes.c_uint64), ("message_type", ctypes.c_int32),
-                ("message", ctypes.c_void_p)]
-
-        self._Attributes = Attributes
-        functions = 16
-        slots = (ctypes.c_void_p * functions)()
-        table = (ctypes.c_void_p * functions)(
-            *[ctypes.addressof(slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(functions)])
-        core2 = 5
-
-        def table_of(module, out, size):
-            if module != core2:
-                return 0
-            out[0] = ctypes.addressof(table)
-            size[0] = functions
-            return 1
-
-        get_table = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p),
-                                     ctypes.POINTER(ctypes.c_uint))(table_of)
-
-        class Callbacks(ctypes.Structure):
-            _fields_ = [("size", ctypes.c_size_t), ("get_table", ctypes.c_void_p)]
-
-        callbacks = Callbacks(ctypes.sizeof(Callbacks), ctypes.cast(get_table, ctypes.c_void_p).value)
-        export_type = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)
-        export = export_type(lambda number: ctypes.addressof(callbacks) if number == 1 else None)
-        self._keep = (slots, table, get_table, callbacks, export)
-        initialize = ctypes.CDLL(library).InitializeInjectionNvtx2
-        initialize.argtypes = [export_type]
-        if not initialize(export):
+    def __init__(self):
+        library = functions()
+        if not library.start():
             raise RuntimeError("not recorded")
-        # PyDLL functions keep the interpreter's lock.
-        address = ctypes.c_void_p
-        self._mark = ctypes.CFUNCTYPE(None, address, address)(slots[1])
-        self._mark_locked = ctypes.PYFUNCTYPE(None, address, address)(slots[1])
-        self._domain = ctypes.PYFUNCTYPE(address, ctypes.c_char_p)(slots[12])(b"tilescope")
-
-        objects = ("name", "forget", "enter", "leave", "watch", "fact", "hold", "collective", "collected", "frames",
-                   "prepare_calls", "phase", "around", "begin_step", "end_step", "own_steps", "watch_ends",
-                   "hide_calls", "check_stacks", "start_stacks", "stop_stacks", "tasks")
-
-        class Functions(ctypes.Structure):
-            _fields_ = [(name, ctypes.py_object) for name in objects] + [("plugin", address)]
-
-        made = Functions()
-        self._send(self._mark_locked, "python", ctypes.addressof(made))
-        for name in objects:
-            setattr(self, name, getattr(made, name))
-        self.plugin = made.plugin
+        vars(self).update((name, value) for name, value in vars(library).items() if not name.startswith("_"))
         self.folder = os.environ["TILESCOPE_RECORD_FOLDER"]
-        if not self.prepare_calls(object.__basicsize__):
-            raise RuntimeError("this Python lacks functions")
         self._watch_ends()
         if option("host_samples") not in ("", "off"):
             guarded(self._record_stacks)()
@@ -113,16 +56,25 @@ class Recorder:
         if all(type(end) is types.BuiltinFunctionType for end in ends):
             self.watch_ends(object.__basicsize__, *ends)
 
-    def _send(self, mark, text, payload=0):
-        ascii_text = 1
-        message = self._c.create_string_buffer(text.encode())
-        event = self._Attributes(version=3, size=self._c.sizeof(self._Attributes), message_type=ascii_text,
-                                 message=self._c.addressof(message), payload=payload)
-        mark(self._domain, self._c.addressof(event))
 
-    def tell(self, text):
-        """Tells the recorder what is not a range: step, torch, node SEQUENCE, next node, node, ops, yield, flush, end."""
-        self._send(self._mark, text)
+_library = []
+
+
+def functions():
+    """The functions of the library, an extension module that sys.modules does not list. Loading it starts nothing."""
+    if not _library:
+        import _imp
+
+        known = set(sys.modules)
+        library = _imp.create_dynamic(_Spec("_tilescope", None, origin=os.environ["NVTX_INJECTION64_PATH"]))
+        for name in set(sys.modules) - known:  # in Python's development mode also the codec for its name
+            package, _, part = name.rpartition(".")
+            vars(sys.modules.get(package, library)).pop(part, None)
+            del sys.modules[name]
+        if not library.prepare_calls(object.__basicsize__):
+            raise RuntimeError("this Python lacks functions")
+        _library.append(library)
+    return _library[0]
 
 
 def option(name):
@@ -161,10 +113,9 @@ def raised_by_program(error):
 
 
 def guarded(function):
-    """The function, which returns None instead of raising an exception that is not the program's."""
-    import functools
+    """The function, which returns None instead of raising an exception that is not the program's. What the program uses to
+    see its calls does not see it."""
 
-    @functools.wraps(function)
     def call(*arguments):
         try:
             return function(*arguments)
@@ -173,7 +124,7 @@ def guarded(function):
                 raise
             return None
 
-    return call
+    return functions().hidden(call)
 
 
 def _parts(module, kind):
@@ -301,12 +252,11 @@ class _Modules:
         number that the next node of this thread will have."""
         import contextlib
 
-        from torch.utils._python_dispatch import _disable_current_modes
-
         torch = self._torch
         compiled = sys.modules.get("torch._dynamo.compiled_autograd")
         eager = getattr(compiled, "_disable", contextlib.nullcontext)
-        with torch.enable_grad(), _disable_current_modes(), eager():
+        # What PyTorch imports at the first call of functions such as autograd.grad() is left to the program.
+        with torch.enable_grad(), torch._C._DisableTorchDispatch(), eager():
             leaf = torch.zeros(1, device="cpu", requires_grad=True)
             if not is_numbered:
                 self._recorder.tell("next node")
@@ -314,7 +264,8 @@ class _Modules:
             if is_numbered:
                 self._recorder.tell("node %d" % copy.grad_fn._sequence_nr())
             copy.grad_fn.register_prehook(confirm)
-            torch.autograd.grad(copy, leaf, torch.ones_like(leaf))
+            engine = torch.autograd.Variable._execution_engine
+            engine.run_backward((copy,), (torch.ones_like(leaf),), False, False, (leaf,), False, accumulate_grad=False)
 
     def _first_node(self, output):
         if isinstance(output, self._torch.Tensor):
@@ -343,7 +294,7 @@ class _Plugin:
                     library.tilescope_plugin_torch.restype = ctypes.c_char_p
                     library.tilescope_plugin_start.argtypes = [ctypes.c_void_p]
                     built = library.tilescope_plugin_torch().decode()
-                    if built.split(".")[:2] == version.split(".")[:2] and library.tilescope_plugin_start(recorder.plugin):
+                    if built.split(".")[:2] == version.split(".")[:2] and library.tilescope_plugin_start(recorder.plugin()):
                         self.library = library
                         return
         raise LookupError("there is no plug-in for PyTorch " + version)
@@ -570,11 +521,12 @@ def _record_frames(recorder):
 
 
 def _record_optimizers(recorder, optimizer_module, with_ranges):
+    import functools
+
     torch = sys.modules["torch"]
     begin_step, end_step = recorder.begin_step, recorder.end_step
 
     # A step that torch.compile traces has the graph that it has without them: the compiler does not know the functions.
-    # These are the only callers of the two, which look at the frame around that of the caller.
     # PyTorch is being imported, so that some of its modules are missing yet.
     if torch.__version__.startswith(("2.1.", "2.2.")):
         def begin(optimizer, arguments, named):
@@ -599,9 +551,11 @@ def _record_optimizers(recorder, optimizer_module, with_ranges):
             if not torch.compiler.is_compiling():
                 return end_step(optimizer, arguments, named)
 
+    # Python calls the library in place of these two; through partial() 3.11 does so as well.
+    recorder.step_hooks(type(begin).__basicsize__, begin, end)
     if with_ranges:
-        optimizer_module.register_optimizer_step_pre_hook(begin)
-    optimizer_module.register_optimizer_step_post_hook(end)
+        optimizer_module.register_optimizer_step_pre_hook(functools.partial(begin))
+    optimizer_module.register_optimizer_step_post_hook(functools.partial(end))
 
 
 def _record_collectives(recorder, module):
@@ -622,14 +576,11 @@ def _record_loaders(recorder, loader_module):
         iterator.next = iterator.__next__
 
 
-_Spec = type(sys.__spec__)  # ModuleSpec
-
-
 class _WatchedSpec(_Spec):
     """The specification of a module that is watched. The import system sets `_initializing` before and after it executes a
     module: no function of this file is active meanwhile, as tracebacks would show it."""
 
-    def __setattr__(self, name, value):
+    def set(self, name, value):
         _Spec.__setattr__(self, name, value)
         if name == "_initializing":
             guarded(_Watch.begun if value else _Watch.ended)(self)
@@ -645,9 +596,11 @@ class _Watch:
     def __init__(self, actions):
         self._actions = actions
         self._left = set(actions)  # modules whose execution was not seen
+        self.find_spec = functions().hidden(self._find_watched)
+        _WatchedSpec.__setattr__ = functions().hidden(_WatchedSpec.set)
         _Watch.only = self
 
-    def find_spec(self, name, path=None, target=None):
+    def _find_watched(self, name, path=None, target=None):
         try:
             if self._left:
                 self._look_around()
@@ -680,13 +633,8 @@ class _Watch:
         # specification. Some loaders, such as a zip file's, are those of many modules.
         loader = spec.loader
         if getattr(loader, "name", None) == spec.name and "exec_module" not in getattr(loader, "__dict__", ("exec_module",)):
-            run = loader.exec_module
-
-            def exec_module(module):
-                run(module)
-                guarded(self._executed)(spec.name, module)
-
-            loader.exec_module = exec_module
+            executed = guarded(lambda arguments, _: self._executed(spec.name, *arguments))
+            loader.exec_module = functions().around(loader.exec_module, None, executed)
 
     @staticmethod
     def begun(spec):
@@ -752,7 +700,7 @@ _at_end = []  # what is to be written before the recording ends
 def recorder():
     """The recorder of this process; starts it. Raises where nothing is recorded."""
     if not _started:
-        _started.append(Recorder(os.environ["NVTX_INJECTION64_PATH"]))
+        _started.append(Recorder())
     return _started[0]
 
 

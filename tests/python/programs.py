@@ -104,6 +104,10 @@ ALONE = {
     "daemon": "import os, seen\nif os.fork() == 0:\n    os.setsid(); seen.process(); os._exit(0)\nos.wait()",
     "files": "import os, tempfile\nopen('a', 'w').write('x'); os.mkdir('d'); os.chmod('a', 0o600)\nprint(sorted(os.listdir('.')), tempfile.gettempdir(), sorted(os.listdir(tempfile.gettempdir())))",
     "close_all": "import os\nos.closerange(3, 200); fs = [open('f%d' % i, 'wb') for i in range(8)]\nfor f in fs: f.write(b'x' * 100); f.close()\nprint([f.name for f in fs])",
+    "profiled_import": "import cProfile, os, pstats\np = cProfile.Profile(); p.enable()\nimport colorsys, wave\np.disable()\n"
+                       # The import system takes its lock for each finder.
+                       "print(sorted((os.path.basename(f), n.split(' at ')[0], v[:2]) for (f, l, n), v in pstats.Stats(p).stats.items() if not n.endswith(('__enter__', '__exit__', '_lock>'))))",
+    "traced_fork": "import os, sys, warnings\nnames = []\ndef t(f, e, a): names.append(os.path.basename(f.f_code.co_filename)); return t\nsys.settrace(t)\nif os.fork() == 0: os._exit(3)\nos.wait(); warnings.warn('x'); sys.settrace(None); print(sorted(set(names)))",
     "own_sitecustomize": "#PYTHONPATH=own_site\nimport sys, sitecustomize; print(sitecustomize.__file__, sitecustomize.__spec__.name, sys.path)",
     "raising_sitecustomize": "#PYTHONPATH=bad_site\nprint('goes on')",
 }
@@ -118,6 +122,17 @@ FILES = {
     "own_site/sitecustomize.py": "print('own sitecustomize', __name__, __file__)\n",
     "bad_site/sitecustomize.py": "raise ValueError('bad')\n",
 }
+
+# Steps of a model, for those that watch them.
+TRAIN = r'''
+import collections, cProfile, os, pstats, sys, torch
+def train(model, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=.1)
+    for _ in range(steps):
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+'''
 
 # With PyTorch, which takes seconds to import: many run in one process.
 TORCH = {
@@ -175,6 +190,19 @@ TORCH = {
     "profiler": "import torch\nwith torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as p: torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()\nprint(sorted({e.key for e in p.key_averages()}))",
     "profile_function": "import sys, torch\nm = torch.nn.Linear(2, 2); m(torch.ones(1, 2)); names = []\nsys.setprofile(lambda f, e, a: names.append((e, f.f_code.co_name)))\nm(torch.ones(1, 2)).sum().backward()\nsys.setprofile(None); print(names)",
     "trace_function": "import sys, torch\nm = torch.nn.Linear(2, 2); names = []\ndef t(f, e, a): names.append(f.f_code.co_name); return None\nm(torch.ones(1, 2)); sys.settrace(t)\nm(torch.ones(1, 2)).sum().backward()\nsys.settrace(None); print(names)",
+    "profiled": TRAIN + "p = cProfile.Profile(); p.enable(); train(torch.nn.Linear(2, 2), 3); list(torch.utils.data.DataLoader(range(4), batch_size=2)); p.disable()\n"
+                "for (f, l, n), v in sorted(pstats.Stats(p).stats.items(), key=str): print(os.path.basename(f), n.split(' at ')[0], v[:2])",
+    "profiled_closure": TRAIN + "m = torch.nn.Linear(2, 2); o = torch.optim.LBFGS(m.parameters(), max_iter=2)\n"
+                        "def c(): o.zero_grad(); l = m(torch.ones(1, 2)).sum(); l.backward(); return l\n"
+                        "p = cProfile.Profile(); p.enable(); o.step(c); p.disable()\n"
+                        "print(sorted((os.path.basename(f), n) for f, l, n in pstats.Stats(p).stats))",
+    "traced": TRAIN + "seen = collections.Counter()\ndef t(f, e, a): seen[os.path.basename(f.f_code.co_filename), f.f_code.co_name, e] += 1; return t\n"
+              "sys.settrace(t); train(torch.nn.Linear(2, 2), 3); sys.settrace(None)\n"
+              # PyTorch's optimizer has lines for each hook.
+              "for place, n in sorted(seen.items()):\n    if place[0] != 'optimizer.py' or place[2] != 'line': print(place, n)",
+    "monitored": TRAIN + "if hasattr(sys, 'monitoring'):\n    m = sys.monitoring; names = []; m.use_tool_id(2, 'x')\n    for e in (m.events.PY_START, m.events.PY_RETURN): m.register_callback(2, e, lambda c, *_: names.append(c.co_filename + c.co_name))\n"
+                 "    m.set_events(2, m.events.PY_START | m.events.PY_RETURN); train(torch.nn.Linear(2, 2), 3); m.set_events(2, 0); m.free_tool_id(2); print(names)",
+    "modules_of_pytorch": "import sys, torch\nbefore = set(sys.modules)\n" + "m = torch.nn.Linear(2, 2); o = torch.optim.SGD(m.parameters(), lr=.1); m(torch.ones(1, 2)).sum().backward(); o.step(); print(sorted(set(sys.modules) - before))",
     "seen": "import seen, torch, torch.distributed; seen.interpreter(); seen.signals(); seen.threads(); seen.rest()",
     "process": "import seen, torch\nm = torch.nn.Linear(2, 2); m(torch.ones(1, 2)).sum().backward(); torch.optim.SGD(m.parameters(), lr=.1).step(); seen.process()",
     "group": "import os, tempfile, torch, torch.distributed as d\nos.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT='0')\nd.init_process_group('gloo', init_method='file://' + tempfile.mktemp(), rank=0, world_size=1)\n"

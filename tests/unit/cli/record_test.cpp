@@ -136,6 +136,14 @@ TEST_F(Record, SaysThatAProgramEndedWithoutExitAndNotThatItWasKilled)
     EXPECT_THAT(result.err, Not(HasSubstr("killed")));
 }
 
+TEST_F(Record, RecordsAProgramThatEndsByQuickExit)
+{
+    const ProgramResult result = record({RECORDED_PROGRAM, "quick_exit"});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"gemm", 3}, {"softmax", 3}}));
+    EXPECT_TRUE(losses().empty()) << result.err;
+}
+
 TEST_F(Record, TouchesNoDescriptorOfTheProgram)
 {
     fs::create_directory(folder_.path() / "files");
@@ -494,6 +502,31 @@ TEST_F(Record, NamesWhatOutlivesItAndKeepsTheirFolder)
     EXPECT_TRUE(found);
 }
 
+/// `record` is killed; its program goes on.
+TEST_F(Record, NamesTheFolderOfAKilledRecordAndRemovesAnEmptyOne)
+{
+    const auto age = [&] {
+        for (const std::string& name : otherFiles())
+            fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+    };
+    EXPECT_EQ(record({"/bin/sh", "-c", "kill -KILL $PPID; exec " RECORDED_PROGRAM " >out"}).code, -SIGKILL);
+    EXPECT_EQ(record({"/bin/sh", "-c", "kill -KILL $PPID"}).code, -SIGKILL);
+    ASSERT_EQ(otherFiles().size(), 2U);
+    // Young folders may belong to a recording that begins, and a process that runs keeps its folder.
+    EXPECT_EQ(record({"/bin/true"}).err.find("earlier recording"), std::string::npos);
+    ASSERT_EQ(otherFiles().size(), 2U);
+    std::string err;
+    for (int i = 0; i < 100 && err.find("earlier recording") == std::string::npos; ++i) {
+        age();
+        err = record({"/bin/true"}).err;
+        usleep(50'000);
+    }
+    ASSERT_EQ(otherFiles().size(), 1U) << err;
+    EXPECT_THAT(err, HasSubstr(otherFiles().front()));
+    EXPECT_EQ(run({TILESCOPE_PROGRAM, "import", otherFiles().front(), "-o", "t.tscope"}).code, 0);
+    EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
 /// Ends a process that a test has left in the background.
 class Background {
 public:
@@ -838,7 +871,7 @@ TEST_F(Record, LibraryExportsOnlyItsEntryPoints)
     for (std::string address, type, name; lines >> address >> type >> name;)
         names.insert(name);
     EXPECT_EQ(names, (std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx2",
-                                            "tilescope_record_ended", "tilescope_record_flush"}));
+                                            "PyInit__tilescope"}));
 }
 
 TEST_F(Record, LibraryNeedsNoNewerLibraries)

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+namespace tilescope::record {
+
+/// Takes a message of the Python bootstrap, or of a program by a mark in the NVTX domain `tilescope`:
+///
+///     step            a step of the program ends
+///     torch           PyTorch was imported
+///     node SEQUENCE   the calling thread created this autograd node; `node` follows while it is evaluated
+///     next node       the same for the next node that the calling thread creates
+///     ops             the ranges of PyTorch are operators from now on (nvtx_ops.h)
+///     yield           the device is left to the program
+///     flush           the process will end without exit()
+///     end             the recording ends; the process goes on
+///
+/// Others are ignored. Any thread.
+void takeMessage(std::string_view text) noexcept;
+
+} // namespace tilescope::record
