@@ -1,5 +1,7 @@
 #include "core/record/secrets.h"
 
+#include "core/record/secret_options.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -138,11 +140,14 @@ bool looksSecret(std::string_view text)
         std::size_t shortest; ///< length with the prefix
     };
     constexpr std::array kForms{
-        Form{"hf_", 20},     Form{"sk-", 20},   Form{"ghp_", 20},        Form{"gho_", 20},   Form{"ghu_", 20},
-        Form{"ghs_", 20},    Form{"ghr_", 20},  Form{"github_pat_", 20}, Form{"glpat-", 20}, Form{"xox", 20},
-        Form{"AKIA", 20},    Form{"ASIA", 20},  Form{"AIza", 30},        Form{"eyJ", 30},    Form{"npm_", 20},
-        Form{"pypi-", 40},   Form{"ya29.", 20}, Form{"SG.", 30},         Form{"nvapi-", 20}, Form{"r8_", 20},
-        Form{"dop_v1_", 20}, Form{"gsk_", 20}};
+        Form{"hf_", 20},     Form{"sk-", 20},      Form{"ghp_", 20},     Form{"gho_", 20},
+        Form{"ghu_", 20},    Form{"ghs_", 20},     Form{"ghr_", 20},     Form{"github_pat_", 20},
+        Form{"glpat-", 20},  Form{"xox", 20},      Form{"AKIA", 20},     Form{"ASIA", 20},
+        Form{"AIza", 30},    Form{"eyJ", 30},      Form{"npm_", 20},     Form{"pypi-", 20},
+        Form{"ya29.", 20},   Form{"SG.", 30},      Form{"nvapi-", 20},   Form{"r8_", 20},
+        Form{"dop_v1_", 20}, Form{"gsk_", 20},     Form{"hvs.", 20},     Form{"dckr_pat_", 20},
+        Form{"tskey-", 20},  Form{"sk_live_", 20}, Form{"sk_test_", 20}, Form{"rk_live_", 20},
+        Form{"whsec_", 20},  Form{"glsa_", 20},    Form{"shpat_", 20},   Form{"ATATT", 20}};
     const bool hasDigit = std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
     return hasDigit && std::ranges::any_of(kForms, [&](const Form& form) {
                return text.size() >= form.shortest && text.starts_with(form.prefix);
@@ -160,7 +165,11 @@ bool isNameCharacter(char c)
 class WordReader {
 public:
     /// \param isShell  the word is a command of a shell, in which a blank ends a value
-    WordReader(std::string_view text, bool isShell) : text_(text), isShell_(isShell) {}
+    /// \param program  the program that is called, as far as its options are known; this word may name another one
+    WordReader(std::string_view text, bool isShell, std::string& program)
+        : text_(text), isShell_(isShell), program_(program)
+    {
+    }
 
     /// \param next  the word that follows
     std::string masked(std::string_view next)
@@ -168,6 +177,8 @@ public:
         while (at_ < text_.size()) {
             if (isNameCharacter(text_[at_]))
                 readName(next);
+            else if (text_.substr(at_).starts_with("<<<"))
+                maskShellWord(at_ + 3);
             else
                 out_ += text_[at_++];
         }
@@ -207,19 +218,32 @@ private:
         at_ = end;
     }
 
+    /// The word of a shell behind spaces.
+    void maskShellWord(std::size_t before)
+    {
+        keep(afterSpaces(before));
+        if (at_ < text_.size())
+            maskUntil(endOfShellWord(at_));
+    }
+
     struct Separator {
         std::size_t begin = std::string_view::npos; ///< npos: there is none
         std::size_t end = 0;
         bool isColon = false;
     };
 
-    /// What stands between a name and its value: `=`, `: `, `": "`, `'] = '`, `%3D`.
+    /// What stands between a name and its value: `=`, `+=`, `: `, `": "`, `'] = '`, `', '`, `%3D`.
     Separator separatorAt(std::size_t at) const
     {
+        const bool isQuoted = isQuote(at);
         while (charAt(at) == '\\' || charAt(at) == '"' || charAt(at) == '\'' || charAt(at) == ']')
             ++at;
         at = afterSpaces(at);
         Separator found;
+        if (isQuoted && charAt(at) == ',' && isQuote(afterSpaces(at + 1)))
+            return {.begin = at, .end = afterSpaces(at + 1), .isColon = false};
+        if ((charAt(at) == '+' || charAt(at) == '?') && charAt(at + 1) == '=')
+            ++at;
         const std::string encoded = lowerCase(text_.substr(std::min(at, text_.size()), 3));
         if (encoded == "%3d" || encoded == "%3a")
             return {.begin = at, .end = at + 3, .isColon = false};
@@ -313,6 +337,10 @@ private:
             const char c = text_[i];
             if (hasBlanks ? isColon && c == '\n' : isSpace(c))
                 return i;
+            if (c == '$' && charAt(i + 1) == '(') { // the output of a command
+                i = endOfBrackets(i + 1) - 1;
+                continue;
+            }
             if (c == '\\' && !isColon)
                 ++i;
             else if ((c == ',' || c == '&' || c == ';') &&
@@ -334,7 +362,7 @@ private:
         return at;
     }
 
-    /// user:password@ of an address; the name before it is the scheme.
+    /// user:password@ of an address, or the path of a web hook; the name before it is the scheme.
     bool readAddress(std::size_t endOfScheme)
     {
         const std::size_t begin = endOfScheme + 3;
@@ -343,6 +371,11 @@ private:
             ++end;
         const std::string_view rest = text_.substr(begin, end - begin);
         const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+        if (containsOneOf(lowerCase(rest), {"hooks.", "/webhook"})) {
+            keep(begin + authority.size());
+            maskUntil(end);
+            return true;
+        }
         std::size_t last = authority.rfind('@');
         if (last == std::string_view::npos) {
             // A password with a slash: what follows the colon is no port.
@@ -390,6 +423,8 @@ private:
             maskUntil(end);
             return;
         }
+        if (readKey() || readElement(name, end) || readCall(name, end) || readProgram(name, end))
+            return;
         if (readScheme(lowerCase(name), end))
             return;
         const Separator separator = separatorAt(end);
@@ -408,6 +443,69 @@ private:
         } else if (!separator.isColon || !readLogin(end)) {
             keep(separator.end);
         }
+    }
+
+    /// A private key in a text, as in a PEM file.
+    bool readKey()
+    {
+        constexpr std::string_view kDashes = "-----";
+        const std::string_view rest = text_.substr(at_);
+        if (!rest.starts_with("-----BEGIN ") || rest.find("PRIVATE KEY") == std::string_view::npos)
+            return false;
+        const std::size_t last = rest.find("-----END ");
+        const std::size_t end =
+            last == std::string_view::npos ? last : rest.find(kDashes, last + kDashes.size());
+        maskUntil(end == std::string_view::npos ? text_.size() : at_ + end + kDashes.size());
+        return true;
+    }
+
+    /// `<password>X</password>`
+    bool readElement(std::string_view name, std::size_t end)
+    {
+        if (at_ == 0 || text_[at_ - 1] != '<' || charAt(end) != '>' || !isSecret(name, {}))
+            return false;
+        keep(end + 1);
+        maskUntil(std::min(text_.find('<', at_), text_.size()));
+        return true;
+    }
+
+    /// `login("X")`, and `echo X | …` where a program reads a password.
+    bool readCall(std::string_view name, std::size_t end)
+    {
+        if (name.ends_with("login") && charAt(end) == '(' && isQuote(end + 1)) {
+            keep(end + 1);
+            maskUntil(endOfQuoted(at_));
+            return true;
+        }
+        const std::size_t pipe = text_.find('|', end);
+        if (!isOneOf(name, {"echo", "printf"}) || pipe == std::string_view::npos ||
+            !containsOneOf(text_.substr(pipe), {"-stdin", "--with-token", "--passphrase-fd", "sudo -S"}))
+            return false;
+        keep(afterSpaces(end));
+        maskUntil(pipe);
+        return true;
+    }
+
+    /// An option of a program whose name alone does not tell that its value is secret.
+    bool readProgram(std::string_view name, std::size_t end)
+    {
+        if (!name.starts_with('-')) {
+            const std::string_view file = name.substr(name.rfind('/') + 1);
+            if (isProgramWithSecrets(file))
+                program_ = file;
+            return false;
+        }
+        const SecretOption option = secretOption(program_, name);
+        if (option == SecretOption::Joined) {
+            keep(at_ + 2);
+            maskUntil(isShell_ ? endOfShellWord(at_) : text_.size());
+        } else if (option == SecretOption::Separate && end < text_.size()) {
+            maskShellWord(end);
+        } else if (option == SecretOption::Separate) {
+            wantsNext_ = true;
+            keep(end);
+        }
+        return option != SecretOption::None;
     }
 
     static std::string_view unquoted(std::string_view value)
@@ -477,6 +575,7 @@ private:
 
     std::string_view text_;
     bool isShell_;
+    std::string& program_;
     std::size_t at_ = 0;
     std::string out_;
     bool wantsNext_ = false;
@@ -489,6 +588,7 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     constexpr std::size_t kShortestLogin = 16;
     const bool isPlain = std::ranges::all_of(word, isNameCharacter);
     const std::string lower = lowerCase(word);
+    const std::string before = std::exchange(before_, std::string(word));
     const bool wasLogin = std::exchange(afterLogin_, lower == "login");
     const bool wasUser =
         std::exchange(afterUser_, word == "-u" || word == "--user" || word == "--proxy-user");
@@ -503,8 +603,13 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
         return std::string(kMask);
     if (wasUser && word.find(':') != std::string_view::npos)
         return std::string(word.substr(0, word.find(':') + 1)) + std::string(kMask);
+    if (isOneOf(word, {"=", ":", "+=", ":="}) && isSecret(before, next)) { // NAME = X as three words
+        masksNext_ = true;
+        return std::string(word);
+    }
     WordReader reader(word,
-                      std::exchange(isShell_, word.size() > 1 && word.front() == '-' && word.back() == 'c'));
+                      std::exchange(isShell_, word.size() > 1 && word.front() == '-' && word.back() == 'c'),
+                      program_);
     std::string masked = reader.masked(next);
     masksNext_ = reader.wantsNext();
     return masked;

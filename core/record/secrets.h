@@ -26,6 +26,8 @@ private:
     bool afterLogin_ = false;
     bool afterUser_ = false;
     bool isShell_ = false; ///< the next word is a command of a shell
+    std::string program_;  ///< whose options are known
+    std::string before_;   ///< the word before
 };
 
 } // namespace tilescope::record
