@@ -186,6 +186,7 @@ bool startOnce() noexcept
     if (!Recording::isOpen())
         return false;
     std::atexit(&endAtExit);
+    std::at_quick_exit(&endAtExit);
     return true;
 }
 
