@@ -102,6 +102,16 @@ protected:
         const fs::directory_iterator jobs(sshd->remote() / ".cache/tilescope/jobs", none);
         return none ? 0 : std::size_t(std::distance(begin(jobs), end(jobs)));
     }
+    /// The request has arrived there.
+    static bool wasSignalledThere()
+    {
+        std::error_code none;
+        return std::ranges::any_of(fs::directory_iterator(sshd->remote() / ".cache/tilescope/jobs", none),
+                                   [](const fs::directory_entry& job) {
+                                       std::error_code gone;
+                                       return fs::exists(job.path() / "signal", gone);
+                                   });
+    }
     void openAgain()
     {
         window.reset();
@@ -136,7 +146,8 @@ TEST_F(HostWindow, RunsASweepThereAndBringsItHome)
         << logThere();
     picture("host_running");
     picture("host_running_small", {1067, 667});
-    EXPECT_FALSE(fs::exists(output.toStdString())) << "runs arrive whole or not at all";
+    EXPECT_TRUE(QTest::qWaitFor([this] { return runsWith(RunStatus::Ok) == 1; }, kTimeoutMs))
+        << "what has ended is here while the sweep goes on";
     openGateThere();
     ASSERT_TRUE(waitForEndThere());
     EXPECT_THAT(statusThere(), HasSubstr("3 of 3 points"));
@@ -174,7 +185,7 @@ TEST_F(HostWindow, PausesAfterThePointAndGoesOnWithTheRest)
                                 kTimeoutMs));
     button("pause")->click();
     EXPECT_EQ(queue->state(), SweepQueue::State::Pausing);
-    QTest::qWait(1500); // the request is under way; the gate is still closed
+    EXPECT_TRUE(QTest::qWaitFor([this] { return wasSignalledThere(); }, kTimeoutMs));
     openGateThere();
     ASSERT_TRUE(waitForEndThere());
     EXPECT_EQ(queue->state(), SweepQueue::State::Held) << statusThere();

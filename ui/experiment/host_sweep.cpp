@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
+#include "core/hosts/result_arrivals.h"
 #include "core/hosts/sweep_events.h"
 #include "core/hosts/sweep_request.h"
 
@@ -122,6 +123,7 @@ SweepEnd runOnHost(const std::string& hostName, const std::string& name,
     const AnyStop atOnce({stops.again, stops.leave});
     hosts::StartedWork started;
     hosts::StartedWork& work = earlier ? *earlier : started;
+    hosts::JobRequest request;
     SweepEnd end;
     try {
         if (earlier) {
@@ -134,7 +136,9 @@ SweepEnd runOnHost(const std::string& hostName, const std::string& name,
             work.host = hostName;
             work.name = name;
             work.file = std::filesystem::absolute(options.file);
-            work.points = hosts::sweepLines(points, options);
+            request = hosts::sweepJob(points, options, name);
+            request.id = work.id;
+            work.points = request.points;
             work.keep(hosts::copiesFolder() / "started");
         }
     } catch (const hosts::Stopped&) {
@@ -143,10 +147,16 @@ SweepEnd runOnHost(const std::string& hostName, const std::string& name,
         return end;
     }
     Reports reports;
+    hosts::ResultArrivals arrivals(host, work.id, options.file, hosts::copiesFolder(), [&](std::int64_t) {
+        if (watch.arrived)
+            watch.arrived();
+    });
     hosts::SweepEvents events(
         options.file,
         [&](const session::Event& event) {
             reports.take(event);
+            if (std::holds_alternative<session::ResultEvent>(event))
+                arrivals.pointEnded();
             watch.event(event);
         },
         [&](std::string_view line) {
@@ -166,21 +176,16 @@ SweepEnd runOnHost(const std::string& hostName, const std::string& name,
             }};
     try {
         if (!earlier)
-            hosts::RemoteJob::start(host,
-                                    {.kind = hosts::JobRequest::Kind::Sweep,
-                                     .points = work.points,
-                                     .label = name,
-                                     .output = work.file.string(),
-                                     .id = work.id},
-                                    atOnce.token());
+            hosts::RemoteJob::start(host, request, atOnce.token());
         hosts::RemoteJob job(host, work.id);
         const hosts::JobEnd jobEnd = job.follow(output, stops);
         events.finish();
+        end.arrived = arrivals.finish().runs;
         if (jobEnd.hasResult) {
             const auto fetching = [&](const hosts::FetchProgress& progress) {
                 watch.place(shareOf(PlaceState::Kind::Fetching, progress.done, progress.of));
             };
-            end.arrived =
+            end.arrived +=
                 hosts::collectResult(host, job, options.file, hosts::copiesFolder(), fetching, atOnce.token())
                     .runs;
         } else {
@@ -190,7 +195,8 @@ SweepEnd runOnHost(const std::string& hostName, const std::string& name,
         work.forget();
         end.cancelled = stops.cancel.stop_requested() || stops.again.stop_requested();
         if (!jobEnd.failure.empty())
-            end.failure = QString::fromStdString(hostName + ": " + jobEnd.failure);
+            end.failure = QString::fromStdString(hostName + ": " + jobEnd.failure +
+                                                 (jobEnd.remedy.empty() ? "" : "; " + jobEnd.remedy));
         else if (!reports.isDone && !end.cancelled && !stops.pause.stop_requested())
             end.failure =
                 QString::fromStdString(hostName + ": " +

@@ -17,9 +17,10 @@ namespace tilescope::ui {
 struct HostSweepWatch {
     std::function<void(const session::Event&)> event;
     std::function<void(const PlaceState&)> place;
+    std::function<void()> arrived = {}; ///< runs were added to the file; on another thread
 };
 
-/// Runs points on a host and adds their runs to `options.file` when all have ended; connects again whenever the
+/// Runs points on a host and adds their runs to `options.file` as they end; connects again whenever the
 /// connection is lost. Blocks; one thread.
 ///
 /// The sweep is noted in the user's cache, so that the next program finds it if this one leaves.

@@ -141,7 +141,7 @@ void RunBar::showPlan(const SpecEditor::Judged* judged)
     plan_->setText(counted(count, "point"));
     QString words = tr("no prediction yet");
     if (!queue_->host().isEmpty())
-        words = tr("on %1, whose runs arrive here when all have ended; not predicted").arg(queue_->host());
+        words = tr("on %1, whose runs arrive here as they end; not predicted").arg(queue_->host());
     else if (judged->forecast)
         words = forecastWords(*judged->forecast);
     else if (!judged->forecastProblem.isEmpty())

@@ -77,6 +77,7 @@ RunView::RunView(SweepQueue& queue, QWidget* parent)
         paintSoon_.start(kPaintEveryMs);
     });
     connect(&queue_, &SweepQueue::reported, this, &RunView::take);
+    connect(&queue_, &SweepQueue::runsArrived, this, [this] { emit recorded(file_); });
     connect(&queue_, &SweepQueue::placeChanged, this, [this] {
         logPlace();
         if (!paintSoon_.isActive())
@@ -261,6 +262,11 @@ void RunView::logPlace()
     const PlaceState& place = queue_.place();
     if (std::exchange(place_, place.kind) == place.kind)
         return;
+    if (place.kind == PlaceState::Kind::Installing || place.kind == PlaceState::Kind::Fetching) {
+        log({place.kind == PlaceState::Kind::Installing ? tr("Copying Tilescope to %1").arg(queue_.host())
+                                                        : tr("Fetching the runs of %1").arg(queue_.host())});
+        return;
+    }
     log({place.kind == PlaceState::Kind::Ready ? tr("Connected to %1").arg(queue_.host())
                                                : placeSentence(queue_.host(), place)});
 }

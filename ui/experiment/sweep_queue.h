@@ -84,6 +84,8 @@ signals:
     void began();
     /// place() has changed.
     void placeChanged();
+    /// Runs of a sweep on a host were added to its file.
+    void runsArrived();
     void passedOver(const std::vector<std::int64_t>& indexes);
     void reported(const std::vector<tilescope::session::Event>& events);
     /// The current sweep is over (it is not current any more), or, where points are left, it is paused.

@@ -142,7 +142,13 @@ void SweepWorker::start(SweepPoints points, session::SweepOptions options, bool 
             else if (!todo.empty())
                 end = runOnHost(
                     place.host.toStdString(), place.name.toStdString(), place.started, todo, options,
-                    {.event = take, .place = tell},
+                    {.event = take,
+                     .place = tell,
+                     .arrived =
+                         [this] {
+                             QMetaObject::invokeMethod(
+                                 this, [this] { emit runsArrived(); }, Qt::QueuedConnection);
+                         }},
                     {.pause = options.afterPoint, .cancel = stop, .again = options.atOnce, .leave = leave});
         } catch (...) {
             end.failure = failureSentence();

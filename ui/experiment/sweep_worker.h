@@ -70,6 +70,8 @@ signals:
     void reported(const std::vector<tilescope::session::Event>& events);
     /// The connection to the host does something else.
     void placeChanged(const tilescope::ui::PlaceState& state);
+    /// Runs of a sweep on a host were added to the file.
+    void runsArrived();
     /// The sweep has ended and all its events have been delivered.
     void finished(const tilescope::ui::SweepEnd& end);
 

@@ -31,7 +31,9 @@ std::string commandOf(const Host& host)
     const auto add = [&line](const std::string& option, const std::string& value) {
         line += " " + shellWord(option + "=" + value);
     };
-    if (host.address != host.name)
+    if (host.isLocal)
+        line += " --local";
+    else if (host.address != host.name)
         add("--address", host.address);
     if (host.kind == HostKind::Slurm)
         line += " --kind slurm";
@@ -39,6 +41,8 @@ std::string commandOf(const Host& host)
         add("--set-up", each);
     for (const std::string& each : host.sbatch)
         add("--sbatch", each);
+    if (host.tasks != Host::kUsualTasks)
+        add("--tasks", std::to_string(host.tasks));
     return line;
 }
 
@@ -57,11 +61,11 @@ QStringList sshNames()
 } // namespace
 
 HostDialog::HostDialog(const Host& host, QWidget* parent)
-    : QDialog(parent), isNew_(host.name.empty()), checking_(new HostCheck(this)), name_(new QLineEdit),
-      address_(new QLineEdit), kind_(new ComboBox(tr("Kind"))), setUp_(new QPlainTextEdit),
-      sbatchWord_(new QLabel(tr("Options of sbatch"))), sbatch_(new QLineEdit), command_(new QLabel),
-      steps_(new HostSteps), state_(new SentenceLabel), check_(new QPushButton(tr("Check"))),
-      store_(new QPushButton(isNew_ ? tr("Add host") : tr("Save")))
+    : QDialog(parent), before_(host), isNew_(host.name.empty()), checking_(new HostCheck(this)),
+      name_(new QLineEdit), address_(new QLineEdit), kind_(new ComboBox(tr("Kind"))),
+      setUp_(new QPlainTextEdit), sbatchWord_(new QLabel(tr("Options of sbatch"))), sbatch_(new QLineEdit),
+      command_(new QLabel), steps_(new HostSteps), state_(new SentenceLabel),
+      check_(new QPushButton(tr("Check"))), store_(new QPushButton(isNew_ ? tr("Add host") : tr("Save")))
 {
     setObjectName(QStringLiteral("hostDialog"));
     setWindowTitle(isNew_ ? tr("Add a host") : tr("Host %1").arg(QString::fromStdString(host.name)));
@@ -194,8 +198,11 @@ Host HostDialog::asked() const
     for (const QString& line : setUp_->toPlainText().split(QLatin1Char('\n'), Qt::SkipEmptyParts))
         if (!line.trimmed().isEmpty())
             host.setUp.push_back(line.trimmed().toStdString());
-    if (host.kind == HostKind::Slurm)
+    if (host.kind == HostKind::Slurm) {
         host.sbatch = splitShellWords(sbatch_->text().toStdString());
+        host.tasks = before_.tasks;
+        host.isLocal = before_.isLocal && host.address == host.name;
+    }
     return host;
 }
 

@@ -38,6 +38,7 @@ private:
     void follow();
     void store();
 
+    const hosts::Host before_;
     const bool isNew_;
     HostCheck* checking_;
     QLineEdit* name_;
