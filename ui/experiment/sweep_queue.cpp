@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 namespace tilescope::ui {
 
@@ -14,12 +13,7 @@ SweepQueue::SweepQueue(QString host, QObject* parent)
         emit placeChanged();
     });
     connect(worker_, &SweepWorker::passedOver, this, &SweepQueue::passedOver);
-    connect(worker_, &SweepWorker::reported, this, [this](const std::vector<session::Event>& events) {
-        // What came before on a host, a copy of Tilescope or days in Slurm's queue, says nothing of the points.
-        if (!host_.isEmpty() && std::holds_alternative<session::HelloEvent>(events.front()))
-            sinceLaunch_.restart();
-        emit reported(events);
-    });
+    connect(worker_, &SweepWorker::reported, this, &SweepQueue::reported);
     connect(worker_, &SweepWorker::runsArrived, this, &SweepQueue::runsArrived);
     connect(worker_, &SweepWorker::finished, this, &SweepQueue::partEnded);
 }
