@@ -366,8 +366,9 @@ std::uint32_t HostActivities::addSpan(Lane& lane, Interval time, PathPart part, 
 void HostActivities::addActivities(std::size_t index)
 {
     Lane& lane = lanes_[index];
-    // What is launched at once still depends on the thread.
-    if (!lane.launches.empty() && lane.launches.front() <= lane.spans.front().time.start)
+    // What is launched at once still depends on the thread. A thread that only launched once has no other time.
+    if (!lane.launches.empty() &&
+        (lane.spans.empty() || lane.launches.front() <= lane.spans.front().time.start))
         addSpan(lane, {lane.launches.front(), lane.launches.front()}, PathPart::Host, lane.source);
     addLoadings(lane, index);
     Timestamp loadsUntil = Timestamp::min();
