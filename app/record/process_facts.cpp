@@ -69,6 +69,10 @@ ProcessFacts factsOfThisProcess(const Settings& settings, pid_t process)
                        {"world", firstOf({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"})},
                        {"steady_ns", std::to_string(steady)},
                        {"unix_ns", std::to_string(steady + wallClockOffset(settings.clock, host))}};
+    // Whether the host was busy before.
+    const std::string load = contents("/proc/loadavg");
+    facts.emplace_back("load", load.substr(0, load.find(' ')));
+    facts.emplace_back("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
     // They identify the process for whoever waits for it: a number may be used again.
     const ProcessIdentity identity = identityOf(name);
     facts.emplace_back("started", identity.started);

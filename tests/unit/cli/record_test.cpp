@@ -1,5 +1,6 @@
 // `tilescope record` with a program that uses a CUPTI without a GPU.
 
+#include "core/base/number_text.h"
 #include "tests/unit/cli/record_fixture.h"
 
 #include <chrono>
@@ -72,6 +73,9 @@ TEST_F(Record, KernelsOfAReplayBelongToWhereTheGraphWasCaptured)
     const ProgramResult rows = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
     EXPECT_THAT(rows.out, HasSubstr("step/module,replays")) << rows.err;
     EXPECT_FALSE(environment().contains("record.graphs"));
+    // Compare asks whether the host was busy.
+    EXPECT_TRUE(parseNumber<double>(environment()["load"])) << environment()["load"];
+    EXPECT_EQ(environment()["cpu.threads"], std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 TEST_F(Record, RecordsReplaysAsWholesAndSaysSo)

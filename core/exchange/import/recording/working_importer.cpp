@@ -172,6 +172,8 @@ private:
                                         {"inside_others", "record.inside_others"},
                                         {"folder", "record.folder"},
                                         {"packages", "record.packages"},
+                                        {"load", "load"},
+                                        {"processors", "cpu.threads"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second});
