@@ -103,9 +103,9 @@ std::string memoryJson(const std::optional<predict::MemoryPrediction>& memory)
     if (!memory)
         return "null";
     return fmt::format(
-        R"({{"peak_allocated":{},"peak_reserved":{},"before_backward":{},"at_peak":{},"out_of_memory":{}}})",
-        memory->peakAllocated.count, bytesOrNull(memory->peakReserved), bytesOrNull(memory->beforeBackward),
-        categoriesJson(*memory), oomJson(memory->outOfMemory));
+        R"({{"peak_allocated":{},"peak_allocated_least":{},"peak_reserved":{},"before_backward":{},"at_peak":{},"out_of_memory":{}}})",
+        memory->peakAllocated.count, memory->leastPeakAllocated.count, bytesOrNull(memory->peakReserved),
+        bytesOrNull(memory->beforeBackward), categoriesJson(*memory), oomJson(memory->outOfMemory));
 }
 
 std::vector<RecomputedSegment> planOf(const ExperimentSpec& spec)
@@ -317,6 +317,20 @@ exchange::Table tableOf(const std::vector<SweepPoint>& points, const std::vector
                 return Cell(std::string("not known"));
             return Cell(m->outOfMemory ? "out of memory in " + m->outOfMemory->phase : std::string("yes"));
         })};
+    const auto isRange = [](const PointForecast& forecast) {
+        return forecast.memory && forecast.memory->leastPeakAllocated < forecast.memory->peakAllocated;
+    };
+    if (const auto ranges = std::ranges::count_if(forecasts, isRange); ranges > 0) {
+        double widest = 0;
+        for (const PointForecast& forecast : forecasts)
+            if (isRange(forecast))
+                widest = std::max(widest, 1 - static_cast<double>(forecast.memory->leastPeakAllocated.count) /
+                                                  static_cast<double>(forecast.memory->peakAllocated.count));
+        table.notes.push_back("Peak allocated is the most: of " + counted(ranges, "point") +
+                              " it may be up to " + quantity::threeDigits(100 * widest) +
+                              " % lower, because it depends on whether threads of attention's backward need "
+                              "scratch memory at the same instant.");
+    }
     exchange::Column& what = table.columns[1];
     exchange::Column& peak = table.columns[5];
     exchange::Column& reserved = table.columns[6];

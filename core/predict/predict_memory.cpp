@@ -70,7 +70,7 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
         prediction.beforeBackward = run.step(spec);
         run.memory().capture(false);
     }
-    prediction.peakAllocated = Bytes{run.memory().peakAllocated()};
+    prediction.peakAllocated = prediction.leastPeakAllocated = Bytes{run.memory().peakAllocated()};
     if (device.isCuda)
         prediction.peakReserved = Bytes{run.memory().peakReserved()};
     prediction.atPeak = run.memory().byCategoryAtPeak();
@@ -139,7 +139,13 @@ std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const 
     if (!isReplayable(spec))
         return {};
     MemoryPrediction prediction = replay(spec, device);
-    std::optional<Bytes> limit = usedBy(spec, device).capacity;
+    const TargetDevice used = usedBy(spec, device);
+    if (!used.isCuda && used.threads > 1) {
+        TargetDevice inTurn = device;
+        inTurn.threadsMeet = false;
+        prediction.leastPeakAllocated = replay(spec, inTurn).peakAllocated;
+    }
+    std::optional<Bytes> limit = used.capacity;
     if (spec.memoryLimit)
         limit = limit ? std::min(*limit, *spec.memoryLimit) : *spec.memoryLimit;
     if (limit && prediction.peakReserved.value_or(prediction.peakAllocated) > *limit)

@@ -11,7 +11,9 @@ namespace tilescope::predict {
 
 /// Predicted memory use of a point.
 struct MemoryPrediction {
-    Bytes peakAllocated{};                    ///< during the timed steps
+    /// During the timed steps; the most, if it depends on which threads of a CPU need memory at the same instant.
+    Bytes peakAllocated{};
+    Bytes leastPeakAllocated{};               ///< if they need it one after the other
     std::optional<Bytes> peakReserved = {};   ///< none on a CPU, which has no caching allocator
     std::optional<Bytes> beforeBackward = {}; ///< allocated between forward and backward; none if there is no
                                               ///< backward

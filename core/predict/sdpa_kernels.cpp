@@ -243,8 +243,8 @@ public:
             const Storage halves = narrowTiles(ops, threads * rows * keyTile(shape), shape);
         }
         ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
-                   [&ops, shape, threads, mask, q, k, v, o, logSumExp](const Tensors& g) {
-                       return backward(ops, shape, threads, g[0].isTransposed);
+                   [&ops, shape, device = call.device, mask, q, k, v, o, logSumExp](const Tensors& g) {
+                       return backward(ops, shape, device, g[0].isTransposed);
                    });
         return o;
     }
@@ -266,8 +266,9 @@ private:
                                            : ops.temporary(count * bytesOf(shape.type), "tiles, narrowed");
     }
 
-    static Tensors backward(Ops& ops, const TypedAttention& shape, std::int64_t threads, bool isInOrder)
+    static Tensors backward(Ops& ops, const TypedAttention& shape, const TargetDevice& device, bool isInOrder)
     {
+        const std::int64_t threads = device.threads;
         timeFused(ops, shape, FusedKernel::Processor, true);
         // The kernel writes (batch, rows, heads, head dim). The layout differs only with several heads and
         // several rows.
@@ -282,9 +283,9 @@ private:
         const std::int64_t tiles = 2 * threads * queryTile(shape) * keyTile(shape);
         const Storage scores = ops.temporary(tiles * kFloat, "tiles of each thread");
         const Storage halves = narrowTiles(ops, tiles, shape);
-        // Each thread processes whole heads. In the worst case all of them sum the rows of a tile at the same
-        // time.
-        const std::int64_t busyThreads = std::min(threads, shape.batch * shape.kvHeads);
+        // Each thread processes whole heads, and sums the rows of its tiles and multiplies them in memory of its own.
+        const std::int64_t busyThreads =
+            device.threadsMeet ? std::min(threads, shape.batch * shape.kvHeads) : 1;
         const Storage sums = ops.temporary(busyThreads * queryTile(shape) * kFloat, "row sums of tiles");
         ops.temporary(busyThreads * scratchOfTile(ops, shape), "scratch memory of oneDNN");
         return result;

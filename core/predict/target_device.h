@@ -20,6 +20,9 @@ struct TargetDevice {
     std::optional<Bytes> capacity = {}; ///< available to a point; ranks share that of a CPU; none: unlimited
     int multiprocessors = 132;          ///< default: H100 and H200, if not calibrated
     int threads = 1;                    ///< of a CPU
+    /// The threads of a CPU need the memory that each takes for a moment at the same instant; false: one after the other.
+    /// Which of the two is chance.
+    bool threadsMeet = true;
     CpuInstructionSet instructionSet = CpuInstructionSet::Avx512; ///< of a CPU
 };
 

@@ -1,7 +1,6 @@
 // The predictor against the engine: what core/predict replays is what core/engine allocates, on the CPU.
 #include "core/machine/capacity.h"
 #include "core/model/text.h"
-#include "core/predict/onednn_matmul.h"
 #include "core/predict/predict_memory.h"
 #include "tests/unit/engine/fixtures.h"
 
@@ -228,51 +227,6 @@ std::string described(const ExperimentSpec& spec)
     return text.str();
 }
 
-/// The largest scratch memory of oneDNN for a product of tiles in the backward of LibTorch's flash kernel for CPUs.
-std::int64_t scratchOfTiles(const ExperimentSpec& spec, std::int64_t queries, std::int64_t keys,
-                            std::int64_t headDim)
-{
-    if (spec.precision != Precision::Bf16 && spec.precision != Precision::Fp16)
-        return 0;
-    const predict::Type type =
-        spec.precision == Precision::Bf16 ? predict::Type::BFloat16 : predict::Type::Float16;
-    const predict::TargetDevice device{.threads = *spec.threads,
-                                       .instructionSet = machine::cpuInstructionSet()};
-    const std::int64_t rowTile = queries >= 768   ? 256
-                                 : queries >= 192 ? 64
-                                                  : std::min<std::int64_t>(32, queries);
-    const std::int64_t keyTile = std::min<std::int64_t>(512, keys);
-    std::int64_t most = 0;
-    for (const std::int64_t rows : {rowTile, queries % rowTile})
-        for (const std::int64_t columns : {keyTile, keys % keyTile}) {
-            most = std::max(most,
-                            predict::productScratch(
-                                {.type = type, .rows = rows, .columns = headDim, .inner = columns}, device));
-            most = std::max(most, predict::productScratch({.type = type,
-                                                           .rows = columns,
-                                                           .columns = headDim,
-                                                           .inner = rows,
-                                                           .isFirstTransposed = true},
-                                                          device));
-        }
-    return most;
-}
-
-/// In the backward of LibTorch's flash kernel for CPUs, each thread sums the rows of a tile into memory of its own, and
-/// multiplies tiles with scratch memory of oneDNN. Whether two threads do so at the same instant is chance: equal runs
-/// differ. The prediction assumes that they do.
-std::int64_t chanceBytes(const ExperimentSpec& spec)
-{
-    if ((spec.backend != Backend::Sdpa && spec.backend != Backend::SdpaFlash) || spec.mode == Mode::Forward)
-        return 0;
-    const bool isLm = spec.workload == Workload::Lm;
-    const std::int64_t queries = isLm ? spec.context : spec.seqLen;
-    const std::int64_t scratch = scratchOfTiles(spec, queries, isLm ? spec.context : spec.kvLen,
-                                                isLm ? spec.dModel / spec.heads : spec.headDim);
-    constexpr std::int64_t kOfAlignment = 256;
-    return (*spec.threads - 1) * (std::min<std::int64_t>(256, queries) * 4 + scratch + kOfAlignment);
-}
-
 TEST(Prediction, EqualsTheMeasuredPeakOfRandomFp32AttentionToTheByte)
 {
     constexpr std::uint64_t kSeed = 20261122;
@@ -291,8 +245,12 @@ TEST(Prediction, EqualsTheMeasuredPeakOfRandomFp32AttentionToTheByte)
             spec, {.threads = *spec.threads, .instructionSet = machine::cpuInstructionSet()});
         ASSERT_TRUE(predicted);
         const std::int64_t peak = measured.peakAllocated->count;
+        // Whether two threads need memory at the same instant is chance: equal runs differ.
         EXPECT_GE(predicted->peakAllocated.count, peak);
-        EXPECT_LE(predicted->peakAllocated.count, peak + chanceBytes(spec));
+        EXPECT_LE(predicted->leastPeakAllocated.count, peak);
+        if (spec.threads == 1) {
+            EXPECT_EQ(predicted->leastPeakAllocated.count, predicted->peakAllocated.count);
+        }
         ASSERT_EQ(predicted->beforeBackward.has_value(), measured.beforeBackward.has_value());
         if (measured.beforeBackward) {
             EXPECT_EQ(predicted->beforeBackward->count, measured.beforeBackward->count);
@@ -375,6 +333,8 @@ TEST(Prediction, OfRandomPointsIsWithinOnePercentAndHardlyEverTooLow)
     Engine engine(strings);
     RandomPoint draw(seed);
     double worst = 0;
+    double widest = 0;
+    int ranges = 0;
     for (std::uint64_t i = 0; i < points; ++i) {
         const ExperimentSpec spec = draw();
         SCOPED_TRACE("seed " + std::to_string(seed) + ", point " + std::to_string(i) + ": " + wordsOf(spec));
@@ -386,12 +346,16 @@ TEST(Prediction, OfRandomPointsIsWithinOnePercentAndHardlyEverTooLow)
         ASSERT_TRUE(predicted);
         const auto peak = static_cast<double>(measured.peakAllocated->count);
         const auto bytes = static_cast<double>(predicted->peakAllocated.count);
+        const auto least = static_cast<double>(predicted->leastPeakAllocated.count);
         EXPECT_GE(bytes, (1 - kFewBytes) * peak) << "fits yes for a run that then runs out of memory";
-        EXPECT_LE(bytes, (1 + kOneProcessorsBlocks) * peak + static_cast<double>(chanceBytes(spec)));
-        worst = std::max(worst, bytes / peak - 1);
+        EXPECT_LE(least, (1 + kOneProcessorsBlocks) * peak);
+        ranges += least < bytes;
+        widest = std::max(widest, bytes / least - 1);
+        worst = std::max(worst, least / peak - 1);
     }
-    std::cout << points << " points, seed " << seed << ": predictions at most " << 100 * worst
-              << " % above the measured peak\n";
+    std::cout << points << " points, seed " << seed << ": measured peaks at most " << 100 * worst
+              << " % below the predictions; " << ranges << " of these are ranges, of at most " << 100 * widest
+              << " %\n";
 }
 
 } // namespace
