@@ -100,13 +100,9 @@ def main():
             run("import", str(path), "-o", output)
             advice = json.loads(run("show", output, "advice", "--format", "json"))
             ranks = json.loads(run("show", output, "ranks", "--format", "json"))
-            tables = ("kernels", "copies", "ranges", "ops", "api_calls", "frames", "allocations")
-            first = json.loads(run("sql", output, "SELECT min(t) AS first FROM (" + " UNION ALL ".join(
-                f"SELECT min(start) AS t FROM {table}" for table in tables) + ")",
-                "--format", "json"))[0]["first"]
             kernel = json.loads(run("sql", output, "SELECT min(start) AS first FROM kernels", "--format", "json"))[0]["first"]
         activities = list(activities_of(path))
-        origin = first + min(each[0] for each in activities if each[2] in ("compute", "communication")) - kernel
+        origin = min(each[0] for each in activities if each[2] in ("compute", "communication")) - kernel
         walls = [(origin + row["start_ns"], origin + row["start_ns"] + row["wall_ns"]) for row in ranks]
         whole = sum(end - start for start, end in walls)
         stakes = stakes_of(activities, walls)

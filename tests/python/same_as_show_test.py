@@ -184,11 +184,12 @@ class SameAsShow(unittest.TestCase):
             memory = list(recording.memory(run))
             self.assertEqual(len(memory), len(expected))
             if memory:
-                # `show` counts time from the first event of any kind.
-                origin = memory[0]["start"] - expected[0]["t_ns"]
                 names = ("action", "bytes", "address", "allocated", "category", "path")
-                self.assertEqual([(row["start"] - origin, *(row[name] for name in names)) for row in memory],
-                                 [(row["t_ns"], *(row[name] for name in names)) for row in expected])
+                self.assertEqual([(row["start"], *(row[name] for name in names)) for row in memory],
+                                 [(row["start_ns"], *(row[name] for name in names)) for row in expected])
+                # `t_ns` counts from the first event of any kind.
+                first = memory[0]["start"] - expected[0]["t_ns"]
+                self.assertEqual({row["start_ns"] - row["t_ns"] for row in expected}, {first})
 
         self.check_each_run(check)
 

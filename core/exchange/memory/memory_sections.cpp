@@ -59,6 +59,7 @@ Table tableOf(std::shared_ptr<const query::MemoryEventsTable> snapshot)
     Table table{.heading = describeRun(snapshot->run) + "; allocation events, time from the first event",
                 .rows = snapshot->events.size()};
     table.columns = {
+        column.programs("start_ns", [all](const AllocEvent& e) { return e.time - all->run.clockOrigin; }),
         column("t_ns", "time", [all](const AllocEvent& e) { return e.time - all->origin; }, {.keep = 2}),
         column("action", "action", [](const AllocEvent& e) { return wordOf(e.action); }),
         column("bytes", "bytes", &AllocEvent::bytes, {.unit = Unit::Bytes, .keep = 2}),

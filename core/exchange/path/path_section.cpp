@@ -93,7 +93,7 @@ Table pathsOf(Paths paths)
     if (std::ranges::any_of(paths->rows, [](const PathRow& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &PathRow::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{
-             column.programs("start_ns", [origin = paths->origin](
+             column.programs("start_ns", [origin = paths->run.clockOrigin](
                                              const PathRow& row) { return row.wall.start - origin; }),
              column("wall_ns", "wall", [](const PathRow& row) { return row.wall.length(); },
                     {.keep = 2, .unitGroup = 1}),
@@ -142,7 +142,11 @@ Table pathSegmentsOf(Paths paths)
         column.programs("run", [run = paths->run.run](const Placed&) { return run.value; }),
         column.programs("step", [](const Placed& row) { return row.path->step; }),
         column.programs("path_rank", [](const Placed& row) { return row.path->rank; }),
-        column("start_ns", "at", [](const Placed& row) { return row.segment->start; }, {.keep = 2}),
+        column.programs("start_ns",
+                        [origin = paths->run.clockOrigin](const Placed& row) {
+                            return row.path->wall.start - origin + row.segment->start;
+                        }),
+        column("offset_ns", "at", [](const Placed& row) { return row.segment->start; }, {.keep = 2}),
         column("duration_ns", "time", [](const Placed& row) { return row.segment->duration; }, {.keep = 2}),
         column("part", "part", [](const Placed& row) { return wordOf(row.segment->part); }, {.keep = 2}),
         column("name", "op, call or kernel", text(&PathSegmentRow::name), {.keep = 2, .elidable = true}),

@@ -13,10 +13,17 @@ struct CollectiveRankColumns {
     using Of = ColumnOf<Row>;
 
     /// \param origin  from which starts count
-    explicit CollectiveRankColumns(Timestamp origin)
+    explicit CollectiveRankColumns(Timestamp origin = {})
         : start("start_ns", "start", [origin](const Row& row) { return row.start - origin; },
                 {.unitGroup = 1})
     {
+    }
+
+    /// The start, from that of the first rank.
+    static Of after(Timestamp first)
+    {
+        return Of("after_ns", "after first", [first](const Row& row) { return row.start - first; },
+                  {.unitGroup = 1});
     }
 
     Of rank = Of("rank", "rank", &Row::rank);
@@ -74,8 +81,8 @@ struct CollectiveColumns {
     Of exposed = Of("exposed_ns", "exposed", &Row::exposed, {.unitGroup = 1});
     Of overlapped = Of("overlapped_ns", "overlapped", &Row::overlapped, {.keep = 0, .unitGroup = 1});
     /// Of the rank with the least slack.
-    Of slack = columnOfPart<Row>(CollectiveRankColumns({}).slack, &Row::tightest);
-    Of stall = columnOfPart<Row>(CollectiveRankColumns({}).stall, &Row::tightest);
+    Of slack = columnOfPart<Row>(CollectiveRankColumns().slack, &Row::tightest);
+    Of stall = columnOfPart<Row>(CollectiveRankColumns().stall, &Row::tightest);
     Of range = Of("range", "range", [](const Row& row) { return cellOrNull(row.range); },
                   {.keep = 0, .elidable = true});
 };

@@ -101,7 +101,7 @@ Table ranksOf(Shared ranks)
     if (ranks->rankCount > 1)
         table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
     for (Column& each : std::vector<Column>{
-             column.programs("start_ns", [origin = ranks->origin](
+             column.programs("start_ns", [origin = ranks->run.clockOrigin](
                                              const RankRow& row) { return row.parts.wall.start - origin; }),
              column("wall_ns", "wall", [](const RankRow& row) { return row.parts.wall.length(); },
                     {.keep = 2, .unitGroup = 1}),
@@ -184,7 +184,7 @@ Table collectivesOf(Shared ranks)
                             return hasSlack(row) ? cellOf(row.tightest()->neededBy) : Cell();
                         }),
         column(of.range),
-        column.programs("per_rank", [ofRank = CollectiveRankColumns(ranks->origin)](
+        column.programs("per_rank", [ofRank = CollectiveRankColumns(ranks->run.clockOrigin)](
                                         const CollectiveRow& row) { return perRank(row, ofRank); })};
     if (ranks->collectivesOfRun > 0)
         table.whyEmpty =

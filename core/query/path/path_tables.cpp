@@ -207,8 +207,6 @@ public:
     PathTable read()
     {
         PathTable table{.run = run_};
-        if (const auto span = reader_.span(run_.run))
-            table.origin = span->first;
         const store::EventCounts counts = reader_.counts(run_.run);
         table.onGpu = counts.deviceEvents > 0;
         table.hasOps = counts.ops > 0;

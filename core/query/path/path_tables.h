@@ -52,7 +52,6 @@ struct PathRow {
 
 struct PathTable {
     store::RunRecord run = {};
-    Timestamp origin{};             ///< start of the run's first event
     std::vector<PathRow> rows = {}; ///< by step, then rank
     std::int64_t rowsOfRun = 0;     ///< before selection
     StepChoice choice = {};         ///< of the steps that means are of

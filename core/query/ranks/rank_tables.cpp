@@ -92,8 +92,6 @@ public:
     {
         table_.run = run_;
         table_.span = query_.span;
-        if (const auto span = reader_.span(run_.run))
-            table_.origin = span->first;
         table_.rankCount = countRanks(topology_.topology().processes);
         readSteps();
         if (onGpu_)

@@ -87,7 +87,6 @@ struct CollectiveRow {
 struct RanksTable {
     store::RunRecord run = {};
     std::optional<TimeSpan> span = {};
-    Timestamp origin{}; ///< start of the run's first event
     std::size_t rankCount =
         0; ///< processes with a rank, which a launcher lacks; all if none has one; at least 1
     std::vector<RankRow> rows = {};              ///< by step, then rank

@@ -144,7 +144,7 @@ class Checker:
         self.run(self.tilescope, "import", folder / "unmarked.json", "-o", imported)
         rows = [each for each in self.show(imported, "path") if each["step"] is not None]
         events = recording["traceEvents"]
-        # The recording begins with an event at the start of the program; tilescope counts from the first activity.
+        # The recording begins with an event at the start of the program; the run of an import starts with the first activity.
         origin = round(1000 * (min(each["ts"] for each in events if each["ph"] == "X") -
                                min(each["ts"] for each in events if each["ph"] == "M")))
         periods = [f"{origin + row['start_ns']}:{origin + row['start_ns'] + row['wall_ns']}" for row in rows]

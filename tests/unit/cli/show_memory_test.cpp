@@ -1,5 +1,6 @@
 // The output of `tilescope show` about memory.
 
+#include "core/store/run_reader.h"
 #include "tests/unit/cli/show_fixture.h"
 
 namespace tilescope::cli {
@@ -9,6 +10,10 @@ TEST_F(Show, MemoryEventsGroupsAndAllocatedBlocks)
     const json events = valid({"memory", "--run", "1"}, "memory");
     ASSERT_EQ(events.size(), 6u);
     EXPECT_EQ(events[0]["t_ns"], 2);
+    const store::RunReader reader(file());
+    const std::int64_t first = (reader.span(RunId{1})->first - reader.runs().front().clockOrigin).count();
+    for (const json& event : events)
+        EXPECT_EQ(event["start_ns"], event["t_ns"].get<std::int64_t>() + first);
     EXPECT_EQ(events[0]["allocated"], 1512);
     EXPECT_EQ(events[0]["category"], "activations");
     const json groups = valid({"memory", "--run", "1", "--group", "category"}, "memory-groups");

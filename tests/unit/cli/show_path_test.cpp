@@ -41,20 +41,23 @@ TEST_F(ShowPath, PartsAddUpToTheWallTime)
 
 TEST_F(ShowPath, SegmentsCoverTheStepAndLeadToTheLateRank)
 {
-    const json rows =
-        valid("show-path-segments", {fileOf({.hostIsAhead = true}), "path", "--step", "2", "--rank", "0"});
+    const std::string file = fileOf({.hostIsAhead = true});
+    const json rows = valid("show-path-segments", {file, "path", "--step", "2", "--rank", "0"});
     ASSERT_FALSE(rows.empty());
     std::int64_t time = 0;
     bool isOnLateRank = false;
     for (const json& row : rows) {
         EXPECT_EQ(row["path_rank"], 0);
-        EXPECT_EQ(row["start_ns"], time);
+        EXPECT_EQ(row["offset_ns"], time);
         time += row["duration_ns"].get<std::int64_t>();
         isOnLateRank = isOnLateRank || row["rank"] == 1;
     }
     EXPECT_TRUE(isOnLateRank) << "an all-reduce of rank 0 waits for rank 1";
-    const json paths = valid("show-path", {fileOf({.hostIsAhead = true}), "path", "--rank", "0"});
+    const json paths = valid("show-path", {file, "path", "--rank", "0"});
     EXPECT_EQ(time, paths[2]["wall_ns"]);
+    for (const json& row : rows)
+        EXPECT_EQ(row["start_ns"],
+                  paths[2]["start_ns"].get<std::int64_t>() + row["offset_ns"].get<std::int64_t>());
 }
 
 } // namespace tilescope::cli

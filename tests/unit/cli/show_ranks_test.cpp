@@ -1,6 +1,7 @@
 // `show FILE ranks` and `show FILE collectives` of a run of several ranks.
 
 #include "core/exchange/import/importer.h"
+#include "core/store/run_reader.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/unit/cli/show_fixture.h"
 
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <fstream>
+#include <set>
 
 namespace tilescope::cli {
 
@@ -83,6 +85,26 @@ TEST_F(ShowRanks, CollectivesNameTheLateRankAndItsLateness)
     EXPECT_EQ(rows[0]["op"], "all_gather");
     EXPECT_EQ(rows[0]["slack_ns"], 5'000);
     EXPECT_EQ(rows[0]["slack_rule"], "module");
+}
+
+TEST_F(ShowRanks, StartsAreThoseOfTheFile)
+{
+    const std::string file = fileOf({});
+    const store::RunReader reader(file);
+    const Timestamp origin = reader.runs().front().clockOrigin;
+    std::set<std::int64_t> starts; // of ranges and device events, as `sql` prints them
+    for (const auto& range : reader.ranges({.run = RunId{1}}))
+        starts.insert((range.start - origin).count());
+    for (const auto& event : reader.deviceEvents({.run = RunId{1}}))
+        starts.insert((event.start - origin).count());
+    ASSERT_FALSE(starts.contains(0)) << "the first event is not the start of the run";
+    for (const json& row : valid({file, "ranks"}))
+        EXPECT_TRUE(starts.contains(row["start_ns"].get<std::int64_t>())) << row;
+    for (const json& row : valid({file, "path"}))
+        EXPECT_TRUE(starts.contains(row["start_ns"].get<std::int64_t>())) << row;
+    for (const json& row : valid({file, "collectives"}))
+        for (const json& rank : row["per_rank"])
+            EXPECT_TRUE(starts.contains(rank["start_ns"].get<std::int64_t>())) << rank;
 }
 
 TEST_F(ShowRanks, MissingRanksAreNamedAndNobodyIsLate)
