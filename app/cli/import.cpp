@@ -21,6 +21,7 @@ int importCommand(int argc, char** argv)
     std::vector<std::string> named;
     std::string output;
     std::string name;
+    std::string stepsBy;
     Arguments arguments("import TRACE|FOLDER… -o OUT.tscope",
                         "Reads recordings of other programs and adds them to a file as one run. Several "
                         "files are the ranks of\n"
@@ -33,6 +34,9 @@ int importCommand(int argc, char** argv)
     arguments.positionals("TRACE", named, "traces, snapshots, or folders of them");
     arguments.output("-o,--output", output, "the .tscope file to add to; created if it does not exist");
     arguments.option("--name", name, "the name of the run; default: that of the first file");
+    arguments.option("--steps-by", stepsBy,
+                     "the steps are the ranges of this name, with or without the number at its end; default: "
+                     "found");
     if (!arguments.parse(argc, argv))
         return 0;
     if (named.empty() || output.empty())
@@ -43,7 +47,7 @@ int importCommand(int argc, char** argv)
         paths.push_back(fetchedFile(each).value_or(each));
     exchange::ImportResult imported;
     withImportProgress([&](const exchange::ImportWatch& watch) {
-        imported = exchange::importFiles(exchange::importableFiles(paths), output, watch, name);
+        imported = exchange::importFiles(exchange::importableFiles(paths), output, watch, name, {}, stepsBy);
     });
     std::istringstream summary(imported.summary);
     for (std::string line; std::getline(summary, line);)

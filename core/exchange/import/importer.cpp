@@ -235,7 +235,7 @@ std::vector<fs::path> importableFiles(std::span<const fs::path> named)
 }
 
 ImportResult importFiles(std::span<const fs::path> files, const fs::path& output, const ImportWatch& watch,
-                         const std::string& name, const HostCounters& counters)
+                         const std::string& name, const HostCounters& counters, const std::string& stepsBy)
 {
     if (files.empty())
         throw Error{.what = "there is no file to import", .kind = ErrorKind::Usage};
@@ -267,9 +267,10 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
     }
     addCounters(builder, counters);
     const auto watchRun = [&](double done) { return !watch || watch(kReading + (1 - kReading) * done); };
-    result.run = builder.finish(
-        {.name = name.empty() ? nameOf(sources) : name, .format = std::string(importers.front()->format())},
-        output, watchRun);
+    result.run = builder.finish({.name = name.empty() ? nameOf(sources) : name,
+                                 .format = std::string(importers.front()->format()),
+                                 .stepsBy = stepsBy},
+                                output, watchRun);
     return result;
 }
 

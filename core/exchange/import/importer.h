@@ -78,10 +78,11 @@ struct HostCounters {
 /// \param output  a .tscope file, created if it does not exist; has no new run after an error
 /// \param name    of the run; empty: the names of the files
 /// \param counters  counters of this host; counters of devices that no program used are left out
+/// \param stepsBy   name of the ranges that are steps, with or without the number at its end; empty: the steps are found
 /// \throws Error  a file is of no known format, damaged or too large (names it), the output cannot be written, or
 ///                the watch cancelled
 ImportResult importFiles(std::span<const std::filesystem::path> files, const std::filesystem::path& output,
                          const ImportWatch& watch = {}, const std::string& name = {},
-                         const HostCounters& counters = {});
+                         const HostCounters& counters = {}, const std::string& stepsBy = {});
 
 } // namespace tilescope::exchange

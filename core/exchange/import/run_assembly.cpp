@@ -77,7 +77,7 @@ public:
         numberProcesses(trace_);
         time_ = placeOnOneAxis(trace_, header_.name);
         numberCorrelations(trace_);
-        steps_.emplace(trace_);
+        steps_.emplace(trace_, header_.stepsBy);
         collectives_.emplace(trace_);
         sortRows(trace_);
         activities_.emplace(trace_);
@@ -197,6 +197,22 @@ private:
         return false;
     }
 
+    /// The path around an optimizer's step: a closure runs forward and backward in it, but modules are no part of the
+    /// optimizer.
+    StringId outsideOfOptimizer(StringId path)
+    {
+        if (!path)
+            return path;
+        const auto [known, isNew] = outsideOfOptimizer_.try_emplace(path, path);
+        if (isNew) {
+            const std::string text(trace_.strings.text(path));
+            const std::size_t at = text.find("/Optimizer.step#");
+            if (at != std::string::npos)
+                known->second = trace_.strings.intern(text.substr(0, at));
+        }
+        return known->second;
+    }
+
     void addHost(const HostRow& row, HostThread& known, TraceBatch& batch)
     {
         const ProcessIndex process = trace_.processOf(row);
@@ -213,9 +229,11 @@ private:
         case HostKind::Range: {
             if (!mayOpen(outer, HostNesting::Ranges))
                 return;
-            const StringId path = row.kind == HostKind::Step ? paths_.ofStep(step)
-                                  : row.extra != 0           ? StringId{row.extra - 1}
-                                                             : paths_.child(within, name);
+            const StringId path =
+                row.kind == HostKind::Step ? paths_.ofStep(step)
+                : row.extra != 0
+                    ? StringId{row.extra - 1}
+                    : paths_.child(row.kind == HostKind::Module ? outsideOfOptimizer(within) : within, name);
             const RangeId id{ranges_++};
             batch.ranges.push_back({.id = id,
                                     .parent = outer.range,
@@ -589,10 +607,11 @@ private:
     PathMaker paths_;
     LaunchIndex launches_;
     TimeSpan time_;
-    std::optional<RunSteps> steps_;                // by prepare()
-    std::optional<CollectiveMatcher> collectives_; // by prepare()
-    std::optional<ActivityOrder> activities_;      // by prepare()
-    std::vector<std::int64_t> captures_;           ///< open captures of CUDA graphs, by process
+    std::unordered_map<StringId, StringId> outsideOfOptimizer_; ///< by path
+    std::optional<RunSteps> steps_;                             // by prepare()
+    std::optional<CollectiveMatcher> collectives_;              // by prepare()
+    std::optional<ActivityOrder> activities_;                   // by prepare()
+    std::vector<std::int64_t> captures_;                        ///< open captures of CUDA graphs, by process
     std::int64_t tooDeep_ = 0;
     std::int64_t duplicateCalls_ = 0;
     std::int64_t withoutActivity_ = 0;

@@ -1,9 +1,15 @@
 #include "core/exchange/import/run_steps.h"
 
+#include "core/base/error.h"
 #include "core/model/computed_steps.h"
+#include "core/model/step_name.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -29,8 +35,9 @@ std::string numberList(const std::set<std::int32_t>& numbers)
 
 } // namespace
 
-RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
+RunSteps::RunSteps(ForeignTrace& trace, std::string_view chosen) : trace_(trace)
 {
+    bool hasChosen = false;
     const std::size_t count = trace_.topology.processes.size();
     std::vector<std::vector<StepCandidate>> candidates(count);
     std::vector<std::int64_t> first(count, std::numeric_limits<std::int64_t>::max());
@@ -40,7 +47,8 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
         const auto process = static_cast<std::size_t>(trace_.processOf(row).value);
         first[process] = std::min(first[process], row.start);
         const bool isMarked = row.kind == HostKind::Step;
-        if (!isMarked && row.kind != HostKind::Range)
+        const bool mayBeChosen = !chosen.empty() && row.kind == HostKind::Module;
+        if (!isMarked && row.kind != HostKind::Range && !mayBeChosen)
             continue;
         if (row.name >= mayDelimit.size())
             mayDelimit.resize(std::max<std::size_t>(row.name + 1, 2 * mayDelimit.size()), 0);
@@ -48,9 +56,13 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
         char& known = mayDelimit[row.name];
         if (known == 0)
             known = mayDelimitSteps(name) ? 2 : 1;
-        if (isMarked || known == 2)
-            candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked});
+        const bool isChosen = !chosen.empty() && (name == chosen || withoutNumber(name) == chosen);
+        hasChosen = hasChosen || isChosen;
+        if (isMarked || known == 2 || isChosen)
+            candidates[process].push_back({name, i, row.thread, row.start, row.end, isMarked, isChosen});
     }
+    if (!chosen.empty() && !hasChosen)
+        refuse(chosen);
     processes_.resize(count);
     std::vector<FoundSteps> found(count);
     std::vector<bool> needsKernels(count);
@@ -63,10 +75,16 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
     }
     std::vector<std::vector<KernelInstant>> kernels = kernelsOfBusiestStreams(needsKernels);
     std::set<std::string> sources;
+    bool hasLayers = false;
     std::int64_t cuts = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        if (needsKernels[i])
+        if (needsKernels[i]) {
             found[i] = stepsFromKernels(kernels[i]);
+            if (areLayers(ProcessIndex{static_cast<std::int32_t>(i)}, found[i])) {
+                found[i] = {};
+                hasLayers = true;
+            }
+        }
         cuts += found[i].cuts;
         if (!found[i].steps.empty())
             sources.insert(found[i].source + (found[i].isInferred ? " (inferred)" : ""));
@@ -79,6 +97,88 @@ RunSteps::RunSteps(ForeignTrace& trace) : trace_(trace)
         all += (all.empty() ? "" : ", ") + source;
     if (!all.empty())
         trace_.environment.push_back({"steps.source", all});
+    else if (hasLayers)
+        trace_.environment.push_back(
+            {"steps.source", "none: the kernels repeat within one call of a module or graph, as layers do"});
+}
+
+void RunSteps::refuse(std::string_view chosen) const
+{
+    constexpr std::size_t kMostNames = 8;
+    std::map<std::string, std::int64_t> counts;
+    for (const HostRow& row : trace_.host)
+        if (row.kind == HostKind::Range || row.kind == HostKind::Step || row.kind == HostKind::Module)
+            ++counts[std::string(withoutNumber(trace_.strings.text(StringId{row.name})))];
+    std::vector<std::pair<std::int64_t, std::string>> names;
+    for (const auto& [name, count] : counts)
+        names.emplace_back(count, name);
+    std::ranges::sort(names, std::greater{});
+    std::string list;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+        list += (i == 0 ? "'" : ", '") + names[i].second + "' (" + std::to_string(names[i].first) + ")";
+    throw Error{.what = "no range is named '" + std::string(chosen) + "'",
+                .where = "--steps-by",
+                .remedy = list.empty() ? "the recording has no ranges" : "the most frequent ranges: " + list,
+                .kind = ErrorKind::Usage};
+}
+
+/// Whether more than half of the periods were launched by the same call, or within the same call of a module or op, as
+/// the period before.
+bool RunSteps::areLayers(ProcessIndex process, const FoundSteps& periods) const
+{
+    std::map<std::int64_t, std::uint32_t> correlations; // of the first kernel, by start of the period
+    for (const FoundStep& period : periods.steps)
+        correlations.emplace(period.start, 0);
+    for (const DeviceRow& row : trace_.activities)
+        if (const auto period = correlations.find(row.start); period != correlations.end() &&
+                                                              trace_.processOf(row) == process &&
+                                                              row.kind == DeviceEventKind::Kernel)
+            period->second = row.correlation;
+    struct Instant {
+        std::uint32_t thread = 0;
+        std::int64_t time = 0;
+    };
+    std::map<std::uint32_t, std::optional<Instant>> launches; // by correlation
+    for (const auto& [start, correlation] : correlations)
+        if (correlation != 0)
+            launches.emplace(correlation, std::nullopt);
+    std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>>
+        calls; // of modules and ops, by thread
+    for (const HostRow& row : trace_.host) {
+        if (trace_.processOf(row) != process)
+            continue;
+        if (row.kind == HostKind::Module || row.kind == HostKind::Op)
+            calls[row.thread].emplace_back(row.start, row.end);
+        else if (row.kind == HostKind::ApiCall || row.kind == HostKind::Launch)
+            if (const auto launch = launches.find(row.extra); launch != launches.end())
+                launch->second = Instant{row.thread, row.start};
+    }
+    for (auto& [thread, list] : calls) {
+        std::ranges::sort(list);
+        // By start: the latest end of the calls that began until then.
+        for (std::size_t i = 1; i < list.size(); ++i)
+            list[i].second = std::max(list[i].second, list[i - 1].second);
+    }
+    std::size_t together = 0;
+    std::size_t pairs = 0;
+    std::uint32_t before = 0;
+    for (const auto& [start, correlation] : correlations) {
+        const std::uint32_t last = std::exchange(before, correlation);
+        if (last == 0 || correlation == 0)
+            continue;
+        ++pairs;
+        const std::optional<Instant>& from = launches[last];
+        const std::optional<Instant>& to = launches[correlation];
+        const auto list = from && to && from->thread == to->thread ? calls.find(to->thread) : calls.end();
+        bool isWithin = false;
+        if (list != calls.end()) {
+            const auto after = std::ranges::upper_bound(list->second, from->time, {},
+                                                        [](const auto& call) { return call.first; });
+            isWithin = after != list->second.begin() && std::prev(after)->second > to->time;
+        }
+        together += last == correlation || isWithin ? 1 : 0;
+    }
+    return 2 * together > pairs;
 }
 
 // The ranges that are steps become rows of kind Step, and no others; a computed step becomes a row.

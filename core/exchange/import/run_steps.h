@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,11 @@ class RunSteps {
 public:
     /// Finds the steps. Changes the trace: afterwards, rows of kind Step are exactly the steps; rows of
     /// computed steps follow the other rows; the environment states how the steps were found.
-    /// \param trace  numbered, on one time axis; must outlive the object
-    explicit RunSteps(ForeignTrace& trace);
+    /// Periods of the kernels that are parts of one replayed graph, or of one call of a module, are layers and no steps.
+    /// \param trace   numbered, on one time axis; must outlive the object
+    /// \param chosen  name of the ranges that are steps, with or without the number at its end; empty: found by the rules
+    /// \throws Error  the trace has no range of this name
+    explicit RunSteps(ForeignTrace& trace, std::string_view chosen = {});
 
     /// The number of the step of a process at that time; kNoStep outside its steps.
     std::int32_t at(ProcessIndex process, std::int64_t time) const;
@@ -47,6 +51,8 @@ private:
     void keepSteps(std::vector<FoundSteps>&& all);
     std::uint32_t addThreadOfSteps(ProcessIndex process);
     std::vector<std::vector<KernelInstant>> kernelsOfBusiestStreams(const std::vector<bool>& isWanted) const;
+    bool areLayers(ProcessIndex process, const FoundSteps& periods) const;
+    [[noreturn]] void refuse(std::string_view chosen) const;
 
     ForeignTrace& trace_;
     struct OfProcess {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -21,19 +22,13 @@ bool endsStep(std::string_view name)
     return name.starts_with(kOptimizerStep) || name == kDeepSpeedStep;
 }
 
-/// The framework that marks its iterations with ranges of this name; empty: none.
-std::string_view frameworkOf(std::string_view name)
+/// The function of `PjitFunction(train_step)`, which JAX compiled; empty: none.
+std::string_view compiledFunctionOf(std::string_view name)
 {
-    if (name.starts_with("step[")) // step[DECODE bs=32]
-        return "SGLang";
-    if (name.starts_with("execute_context_") || name.starts_with("execute_new_") ||
-        name.starts_with("execute_model"))
-        return "vLLM";
-    if (name.starts_with("[Executor] _forward_step "))
-        return "TensorRT-LLM";
-    if (name.ends_with("run_training_batch")) // [pl][profile]run_training_batch
-        return "Lightning";
-    return {};
+    constexpr std::string_view kBefore = "PjitFunction(";
+    return name.starts_with(kBefore) && name.ends_with(')')
+               ? name.substr(kBefore.size(), name.size() - kBefore.size() - 1)
+               : std::string_view();
 }
 
 std::optional<std::int32_t> numberOf(std::string_view name)
@@ -87,39 +82,22 @@ FoundSteps stepsOf(std::span<const StepCandidate> ranges, std::string source, bo
     return found;
 }
 
-} // namespace
-
-bool mayDelimitSteps(std::string_view name)
+/// From one update to the next. The first step begins with the process.
+FoundSteps stepsFromUpdates(std::span<const StepCandidate> updates, std::int64_t first)
 {
-    constexpr std::size_t kLongest = 64;
-    return name.size() <= kLongest && (endsStep(name) || isNamedLikeStep(name) || !frameworkOf(name).empty());
-}
-
-FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first)
-{
-    std::vector<StepCandidate> marked;
-    std::vector<StepCandidate> named;
-    std::vector<StepCandidate> ofFramework;
-    std::vector<StepCandidate> updates;
-    for (const StepCandidate& range : ranges)
-        (range.isMarked                     ? marked
-         : endsStep(range.name)             ? updates
-         : !frameworkOf(range.name).empty() ? ofFramework
-                                            : named)
-            .push_back(range);
-    if (!marked.empty())
-        return stepsOf(marked, std::string(withoutNumber(marked.front().name)), true);
-    if (named.size() >= 2)
-        if (FoundSteps found =
-                stepsOf(named, "ranges named " + std::string(withoutNumber(named.front().name)));
-            found.steps.size() >= 2)
-            return found;
-    if (ofFramework.size() >= 2)
-        if (FoundSteps found =
-                stepsOf(ofFramework, "marks of " + std::string(frameworkOf(ofFramework.front().name)));
-            found.steps.size() >= 2)
-            return found;
-    FoundSteps found = stepsOf(updates, "Optimizer.step");
+    // Of optimizers of several classes that take turns, the last one of a turn ends the step.
+    std::vector<std::string_view> turn;
+    for (const StepCandidate& each : updates)
+        if (std::ranges::find(turn, each.name) == turn.end())
+            turn.push_back(each.name);
+    std::vector<StepCandidate> last;
+    bool takesTurns = turn.size() >= 2 && updates.size() >= 2 * turn.size();
+    for (std::size_t i = 0; i < updates.size() && takesTurns; ++i) {
+        takesTurns = updates[i].name == turn[i % turn.size()] && updates[i].thread == updates[0].thread;
+        if (i % turn.size() + 1 == turn.size())
+            last.push_back(updates[i]);
+    }
+    FoundSteps found = stepsOf(takesTurns ? std::span<const StepCandidate>(last) : updates, "Optimizer.step");
     if (found.steps.size() < 2)
         return {};
     std::int64_t start = first;
@@ -129,6 +107,78 @@ FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t f
     }
     found.isInferred = true;
     return found;
+}
+
+/// From one execution to the next of the compiled function that takes most of the time; the last one as long as its call.
+FoundSteps stepsFromExecutions(std::span<const StepCandidate> executions)
+{
+    std::map<std::string_view, std::vector<StepCandidate>> functions;
+    std::map<std::string_view, std::int64_t> times;
+    std::int64_t until = std::numeric_limits<std::int64_t>::min();
+    for (const StepCandidate& each : executions) {
+        if (each.start < until)
+            continue; // within another one
+        until = each.end;
+        functions[each.name].push_back(each);
+        times[each.name] += each.end - each.start;
+    }
+    std::erase_if(times, [&](const auto& entry) { return functions[entry.first].size() < 3; });
+    const auto most = std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; });
+    if (most == times.end())
+        return {};
+    FoundSteps found = stepsOf(functions[most->first],
+                               "executions of " + std::string(compiledFunctionOf(most->first)) + " (JAX)");
+    for (std::size_t i = 0; i < found.steps.size(); ++i) {
+        if (i + 1 < found.steps.size())
+            found.steps[i].end = found.steps[i + 1].start;
+        found.steps[i].range.reset();
+    }
+    found.isInferred = true;
+    return found;
+}
+
+} // namespace
+
+bool mayDelimitSteps(std::string_view name)
+{
+    constexpr std::size_t kLongest = 64;
+    return (name.size() <= kLongest &&
+            (endsStep(name) || isNamedLikeStep(name) || !compiledFunctionOf(name).empty())) ||
+           !frameworkOfStep(name).empty();
+}
+
+FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first)
+{
+    std::vector<StepCandidate> chosen;
+    std::vector<StepCandidate> marked;
+    std::vector<StepCandidate> named;
+    std::vector<StepCandidate> ofFramework;
+    std::vector<StepCandidate> updates;
+    std::vector<StepCandidate> executions;
+    for (const StepCandidate& range : ranges)
+        (range.isChosen                            ? chosen
+         : range.isMarked                          ? marked
+         : endsStep(range.name)                    ? updates
+         : !compiledFunctionOf(range.name).empty() ? executions
+         : !frameworkOfStep(range.name).empty()    ? ofFramework
+                                                   : named)
+            .push_back(range);
+    if (!chosen.empty())
+        return stepsOf(chosen, "user's choice: " + std::string(withoutNumber(chosen.front().name)), true);
+    if (!marked.empty())
+        return stepsOf(marked, std::string(withoutNumber(marked.front().name)), true);
+    if (named.size() >= 2)
+        if (FoundSteps found =
+                stepsOf(named, "ranges named " + std::string(withoutNumber(named.front().name)));
+            found.steps.size() >= 2)
+            return found;
+    if (!ofFramework.empty())
+        if (FoundSteps found =
+                stepsOf(ofFramework, "marks of " + std::string(frameworkOfStep(ofFramework.front().name)));
+            !found.steps.empty())
+            return found;
+    FoundSteps found = stepsFromUpdates(updates, first);
+    return found.steps.empty() ? stepsFromExecutions(executions) : found;
 }
 
 FoundSteps stepsFromKernels(std::span<const KernelInstant> kernels)

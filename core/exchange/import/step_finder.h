@@ -26,12 +26,15 @@ struct StepCandidate {
     std::int64_t start = 0;
     std::int64_t end = 0;
     bool isMarked = false; ///< its recorder calls it a step
+    bool isChosen = false; ///< the user calls it a step
 };
 
 /// The steps of one process and how they were found.
 struct FoundSteps {
     std::vector<FoundStep> steps = {};
-    std::string source;      ///< "ProfilerStep", "marks of vLLM", "Optimizer.step", "period of the kernels"
+    /// "user's choice: epoch", "ProfilerStep", "marks of vLLM", "Optimizer.step", "executions of train_step (JAX)",
+    /// "period of the kernels"
+    std::string source;
     bool isInferred = false; ///< no range of the recording is a step: the steps were computed
     bool isOnDevice = false; ///< the steps are times of the device, which runs behind the host
     std::optional<std::uint32_t> thread = {}; ///< of the ranges that delimit the steps
@@ -42,9 +45,13 @@ struct FoundSteps {
 /// serving and training frameworks call their iterations.
 bool mayDelimitSteps(std::string_view name);
 
-/// Steps from ranges: those marked as steps (ProfilerStep#3), of whatever thread, otherwise ranges that are named like steps, at
-/// least two on one thread, otherwise iterations of frameworks, otherwise from one Optimizer.step to the next. Empty if none of these is there.
-/// \param ranges  in start order, the longest first, of one process; all that are marked or whose name mayDelimitSteps()
+/// Steps from ranges: those that the user chose, otherwise those marked as steps (ProfilerStep#3), of whatever thread, otherwise
+/// ranges that are named like steps, at least two on one thread, otherwise iterations of frameworks, even a single one, otherwise
+/// from one Optimizer.step to the next, otherwise from one execution of a function that JAX compiled to the next: of the function
+/// that takes most of the time. Empty if none of these is there.
+///
+/// Where optimizers of several classes take turns, a step ends with the last one of the turn.
+/// \param ranges  in start order, the longest first, of one process; all that are chosen, marked or whose name mayDelimitSteps()
 /// \param first   start of the first event of the process
 FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first);
 

@@ -82,6 +82,7 @@ struct ForeignHeader {
     std::string name;         ///< of the run: the file's name
     std::string format;       ///< Importer::format()
     std::string program = {}; ///< that recorded it: "Nsight Systems 2026.1.1"
+    std::string stepsBy = {}; ///< name of the ranges that are steps; empty: the steps are found
 };
 
 /// The process that a flow of the source leads from, for a device activity.

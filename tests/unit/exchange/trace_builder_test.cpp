@@ -17,7 +17,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace tilescope::exchange {
 namespace {
@@ -497,6 +500,174 @@ TEST(StepFinder, TakesTheIterationsThatFrameworksMark)
         EXPECT_THAT(startsOf(found), ElementsAre(0, 100)) << name;
     }
     EXPECT_FALSE(mayDelimitSteps("execute_kernel"));
+}
+
+TEST(StepFinder, TakesASingleMarkOfAFramework)
+{
+    const std::string name =
+        "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)";
+    EXPECT_TRUE(mayDelimitSteps(name)) << "however long it is";
+    const std::vector<StepCandidate> ranges{{name, 0, 1, 10, 90, false}};
+    const FoundSteps found = stepsFromRanges(ranges, 0);
+    EXPECT_EQ(found.source, "marks of vLLM");
+    EXPECT_THAT(startsOf(found), ElementsAre(10));
+}
+
+TEST(StepFinder, TakesWhatTheUserChooses)
+{
+    std::vector<StepCandidate> ranges{{"ProfilerStep#1", 0, 1, 0, 99, true},
+                                      {"epoch 1", 1, 1, 10, 50, false, true},
+                                      {"epoch 2", 2, 1, 50, 90, false, true}};
+    const FoundSteps found = stepsFromRanges(ranges, 0);
+    EXPECT_EQ(found.source, "user's choice: epoch");
+    EXPECT_THAT(startsOf(found), ElementsAre(10, 50));
+}
+
+TEST(StepFinder, OptimizersThatTakeTurnsEndOneStepTogether)
+{
+    std::vector<StepCandidate> updates;
+    for (std::size_t i = 0; i < 6; ++i)
+        updates.push_back({i % 2 == 0 ? "Optimizer.step#Adam.step" : "Optimizer.step#SGD.step", i, 1,
+                           static_cast<std::int64_t>(100 * i + 50), static_cast<std::int64_t>(100 * i + 90),
+                           false});
+    const FoundSteps found = stepsFromRanges(updates, 0);
+    EXPECT_THAT(startsOf(found), ElementsAre(0, 190, 390)) << "from one SGD.step to the next";
+    updates[3].name = "Optimizer.step#Adam.step"; // now they do not take turns
+    EXPECT_EQ(stepsFromRanges(updates, 0).steps.size(), 6u);
+}
+
+TEST(StepFinder, StepsOfJaxGoFromOneExecutionToTheNext)
+{
+    std::vector<StepCandidate> ranges;
+    for (std::int64_t i = 0; i < 3; ++i) {
+        ranges.push_back({"PjitFunction(train_step)", 0, 1, 100 * i, 100 * i + 40, false});
+        ranges.push_back({"PjitFunction(train_step)", 0, 1, 100 * i + 1, 100 * i + 39, false});
+        ranges.push_back({"PjitFunction(log)", 0, 1, 100 * i + 50, 100 * i + 55, false});
+    }
+    EXPECT_TRUE(mayDelimitSteps("PjitFunction(train_step)"));
+    const FoundSteps found = stepsFromRanges(ranges, -5);
+    EXPECT_EQ(found.source, "executions of train_step (JAX)");
+    EXPECT_TRUE(found.isInferred);
+    EXPECT_THAT(startsOf(found), ElementsAre(0, 100, 200));
+    EXPECT_EQ(found.steps[0].end, 100);
+    EXPECT_EQ(found.steps[2].end, 240) << "the last one is as long as its call";
+}
+
+/// Eight periods of two kernels.
+/// \param asGraph  one call launches all of them
+void addPeriods(TraceBuilder& builder, ThreadId thread,
+                const std::function<ForeignActivity(std::string, int, int)>& of, bool asGraph)
+{
+    for (int i = 0; i < 16; ++i) {
+        const int correlation = asGraph ? 1 : i + 1;
+        if (!asGraph || i == 0)
+            builder.addApiCall(thread, asGraph ? "cudaGraphLaunch" : "cudaLaunchKernel",
+                               static_cast<std::uint32_t>(correlation), timestampAt(100 * i),
+                               timestampAt(100 * i + 10));
+        builder.addActivity(of(i % 2 == 0 ? "gemm" : "softmax", correlation, 100 * i + 20));
+    }
+}
+
+TEST_F(TraceBuilding, PeriodsOfOneGraphAreLayersAndNoSteps)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    addPeriods(
+        builder, thread,
+        [&](const std::string& name, int correlation, int start) {
+            return kernel(process, name, static_cast<std::uint32_t>(correlation), start, start + 50);
+        },
+        true);
+    const store::RunReader reader = finished();
+    EXPECT_TRUE(query::stepsOf(reader, run).empty());
+}
+
+TEST_F(TraceBuilding, PeriodsOfSeparateLaunchesAreSteps)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    addPeriods(
+        builder, thread,
+        [&](const std::string& name, int correlation, int start) {
+            return kernel(process, name, static_cast<std::uint32_t>(correlation), start, start + 50);
+        },
+        false);
+    const store::RunReader reader = finished();
+    const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
+    ASSERT_GE(rows.size(), 7U);
+    EXPECT_EQ(rows.front().source, "inferred");
+}
+
+TEST_F(TraceBuilding, StepsOfTheTypeThatTakesMostOfTheTimeAreTypical)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    for (int i = 0; i < 10; ++i) {
+        const bool validates = i == 4 || i == 9;
+        builder.addRange(thread, (validates ? "eval_step " : "train_step ") + std::to_string(i),
+                         at(1'000'000 * i), at(1'000'000 * i + (validates ? 300'000 : 900'000)));
+    }
+    const store::RunReader reader = finished();
+    const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
+    ASSERT_EQ(rows.size(), 10U);
+    for (const query::StepRow& row : rows) {
+        const bool validates = row.step == 4 || row.step == 9;
+        EXPECT_EQ(row.type, validates ? StepType::Validation : StepType::Train) << row.step;
+        EXPECT_EQ(row.leftOut, validates ? "is of type validation" : "") << row.step;
+        EXPECT_EQ(row.source, "range");
+    }
+    const query::StepChoice choice = query::stepChoice(reader, run);
+    EXPECT_THAT(choice.summary, HasSubstr("8 of 10 steps; steps 4 and 9 are of type validation"));
+    EXPECT_TRUE(query::stepChoice(reader, run, {.allSteps = true}).leftOut.empty());
+}
+
+TEST_F(TraceBuilding, ModulesInTheClosureOfAnOptimizerAreNoPartOfIt)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    builder.addRange(thread, "ProfilerStep#1", at(0), at(100), SpanKind::Step);
+    builder.addRange(thread, "Optimizer.step#LBFGS.step", at(10), at(90));
+    builder.addRange(thread, "Net_0", at(20), at(50), SpanKind::Module);
+    builder.addRange(thread, "Linear_0", at(30), at(40), SpanKind::Module);
+    const store::RunReader reader = finished();
+    std::vector<std::string> paths;
+    reader.eachRange({.run = run}, [&](const Range& range) {
+        paths.emplace_back(reader.text(range.path));
+        return true;
+    });
+    EXPECT_THAT(paths, ::testing::UnorderedElementsAre("step", "step/Optimizer.step#LBFGS.step", "step/Net_0",
+                                                       "step/Net_0/Linear_0"));
+}
+
+TEST_F(TraceBuilding, TheUserSaysWhichRangesAreSteps)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    for (int i = 0; i < 3; ++i) {
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at(100 * i), at(100 * i + 90),
+                         SpanKind::Step);
+        builder.addRange(thread, "microbatch " + std::to_string(2 * i), at(100 * i), at(100 * i + 40));
+        builder.addRange(thread, "microbatch " + std::to_string(2 * i + 1), at(100 * i + 40),
+                         at(100 * i + 90));
+    }
+    run = builder.finish({.name = "x.json", .format = "test", .stepsBy = "microbatch"}, file, {});
+    const std::vector<query::StepRow> rows = query::stepsOf(store::RunReader(file), run);
+    ASSERT_EQ(rows.size(), 6U);
+    EXPECT_EQ(rows[5].step, 5);
+    EXPECT_EQ(rows[5].source, "user");
+}
+
+TEST_F(TraceBuilding, AnUnknownNameOfStepsIsRefusedWithTheNamesThatAreThere)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    builder.addRange(builder.thread(process, 1), "epoch 1", at(0), at(100));
+    try {
+        builder.finish({.name = "x.json", .format = "test", .stepsBy = "step"}, file, {});
+        FAIL() << "no range has this name";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what, "no range is named 'step'");
+        EXPECT_THAT(error.remedy, HasSubstr("'epoch' (1)"));
+    }
 }
 
 TEST(StepFinder, FindsThePeriodOfKernelsAndBeginsAtTheLongestPause)
