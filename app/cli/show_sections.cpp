@@ -184,14 +184,17 @@ std::span<const ShowSection> showSections()
         {.name = "path",
          .help = "the critical path of each step: host, launch, compute, memory, communication, data "
                  "loading, synchronization and unexplained add up to the wall time; with --step its "
-                 "segments",
-         .examples = {"", "--step 1 --format json"},
-         .takes = Takes::Process | Takes::Step | Takes::AllSteps,
+                 "segments, with --range those in matching ranges",
+         .examples = {"", "--step 1 --format json", "--range 'step/forward/**'"},
+         .takes = Takes::Range | Takes::Process | Takes::Step | Takes::Span | Takes::AllSteps,
          .table =
              [](const store::RunReader& reader, const ShowRequest& request) {
-                 const auto paths = shared(query::criticalPaths(
-                     reader,
-                     {.run = request.query.run, .topology = request.query.topology, .step = request.step}));
+                 const auto paths =
+                     shared(query::criticalPaths(reader, {.run = request.query.run,
+                                                          .topology = request.query.topology,
+                                                          .step = request.step,
+                                                          .span = request.tree.span,
+                                                          .rangeGlob = request.query.rangeGlob}));
                  return request.step ? exchange::pathSegmentsOf(paths) : exchange::pathsOf(paths);
              }},
         {.name = "waiting",

@@ -13,6 +13,7 @@ using namespace literals;
 constexpr Nanoseconds kLongestLaunchLag = 50'000_ns;
 constexpr Nanoseconds kLongestBusyLag = 15'000_ns; ///< where no launch onto an idle device shows more
 constexpr int kGapSpread = 10;                     ///< gaps differ by one part in so many
+constexpr Nanoseconds kCallRuns = 500_ns;          ///< that a launch call which still runs leaves open
 constexpr Nanoseconds kGap = 1'500_ns; ///< between activities on a device of which one waited for the other
 
 } // namespace
@@ -155,7 +156,8 @@ Nanoseconds ActivityGraph::openLag(const Constraint& constraint, std::uint32_t a
     const Timestamp called = activities_[activity].calledUntil;
     if (constraint.cause != Cause::Launch || called == Timestamp{})
         return open;
-    return std::min(open, std::max(Nanoseconds(0), activities_[activity].time.start - called));
+    // Another cause that leaves less open than this explains the start better than a call that still runs.
+    return std::min(open, std::max(kCallRuns, activities_[activity].time.start - called));
 }
 
 void ActivityGraph::bind()

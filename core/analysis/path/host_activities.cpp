@@ -543,15 +543,21 @@ std::optional<HostActivities::HandOver> HostActivities::startedBy(std::size_t in
     if (lanes_[index].isForCollectives)
         return submittedBy(index, start);
     std::optional<HandOver> found;
+    std::optional<HandOver> busy;
     for (const std::size_t other : processes_.at(lanes_[index].process)) {
         const std::vector<Interval>& active = lanes_[other].active;
         const auto after = std::ranges::upper_bound(active, start, {}, &Interval::end);
-        const bool isBusy = after != active.end() && after->start < start;
-        if (other != index && after != active.begin() && !isBusy &&
-            (!found || (after - 1)->end > found->time))
+        if (other == index)
+            continue;
+        // While another thread works, nothing says whether it started this one before; it is the only known cause.
+        if (after != active.end() && after->start < start) {
+            busy = busy ? busy : std::optional(HandOver{.lane = other, .time = start, .isWithin = true});
+            continue;
+        }
+        if (after != active.begin() && (!found || (after - 1)->end > found->time))
             found = HandOver{.lane = other, .time = (after - 1)->end};
     }
-    return found;
+    return found ? found : busy;
 }
 
 /// The op that submits a collective, or otherwise the last activity before `time`.

@@ -26,9 +26,9 @@ std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> 
     Nanoseconds take = kLongestTake;
     for (const Interval& each : taken)
         take = std::min(take, each.length());
-    const auto isLate = [&](std::size_t i) {
-        return taken[i].length() > take + std::max(kShortestDelay, take / 2);
-    };
+    // If none is as short as a batch that is ready takes at most, what is longer has waited.
+    const Nanoseconds delay = take < kLongestTake ? std::max(kShortestDelay, take / 2) : kShortestDelay;
+    const auto isLate = [&](std::size_t i) { return taken[i].length() > take + delay; };
     std::vector<Nanoseconds> times;
     for (std::size_t i = 1; i < taken.size(); ++i)
         if (isLate(i - 1) && isLate(i))
@@ -49,6 +49,8 @@ std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> 
         Timestamp start = isExact ? *before : ready - usual;
         if (before)
             start = std::max(start, *before);
+        else if (late)
+            start = std::min(start, taken[i].start); // the processes also start
         batches[i] = LoadedBatch{.loading = {std::min(start, ready), ready}, .isLate = late};
         before = ready;
     }

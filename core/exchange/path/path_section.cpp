@@ -38,7 +38,32 @@ std::vector<std::string> pathNotesOf(const query::PathTable& paths)
         notes.push_back("The recording holds no CUDA calls: what the host waits for is unknown.");
     if (paths.onGpu && !paths.hasOps)
         notes.push_back("The recording holds no ops: host time is named by module only.");
+    if (paths.span)
+        notes.push_back("Only the parts of paths " + spanText(*paths.span) + " after the first event.");
+    if (!paths.rangeGlob.empty())
+        notes.push_back("Only what the paths spend in ranges " + paths.rangeGlob + ".");
     return notes;
+}
+
+/// How much is unexplained, and what the recording lacks; empty if it is little.
+std::string unexplainedText(const query::PathTable& paths)
+{
+    analysis::PathParts sum;
+    for (const PathRow& row : paths.rows)
+        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+            sum[static_cast<PathPart>(i)] += row.parts[static_cast<PathPart>(i)];
+    const double all = static_cast<double>(sum.sum().count());
+    const double share = all > 0 ? static_cast<double>(sum[PathPart::Unexplained].count()) / all : 0;
+    if (share < query::kMuchUnexplained)
+        return {};
+    std::string text =
+        quantity::withUnit(100 * share, quantity::Unit::Percent) + " of the paths is unexplained: ";
+    if (paths.withoutLaunch > 0)
+        return text + "the launches of " + std::to_string(paths.withoutLaunch) + " of " +
+               std::to_string(paths.activities) + " activities of the GPU were not recorded.";
+    if (paths.onGpu && !paths.hasCalls)
+        return text + "the recording holds no CUDA calls.";
+    return text + "threads and streams begin, or wait, without a recorded cause.";
 }
 
 /// "Mean of 28 typical steps: 5.10 ms: compute 62 %, host 30 %, launch 8 %."
@@ -111,10 +136,15 @@ Table pathsOf(Paths paths)
     table.whyEmpty = whyNoPath(*paths);
     if (table.rows > 0) {
         table.notes = pathNotesOf(*paths);
-        table.notes.insert(table.notes.begin(), "The parts add up to the wall time.");
+        table.notes.insert(table.notes.begin(),
+                           paths->rangeGlob.empty()
+                               ? "The parts add up to the wall time."
+                               : "The parts add up to the time of the path in the range.");
         if (std::string mean = meanText(*paths); !mean.empty())
             table.notes.push_back(std::move(mean));
         for (std::string& sentence : paths->choice.notes())
+            table.notes.push_back(std::move(sentence));
+        if (std::string sentence = unexplainedText(*paths); !sentence.empty())
             table.notes.push_back(std::move(sentence));
         if (hasSteps(*paths))
             table.notes.push_back("Segments of a path: --step N.");

@@ -24,7 +24,8 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
         column.programs("rank", &Row::rank),
         column.programs("change", [change = whatIf->change](const Row&) { return change; }),
         column.programs("changed_ns", [changed = whatIf->changed](const Row&) { return changed; }),
-        column.programs("removed_host_ns", [host = whatIf->removedHost](const Row&) { return host; })};
+        column.programs("removed_host_ns", [host = whatIf->removedHost](const Row&) { return host; }),
+        column.programs("assumption", [text = whatIf->assumption](const Row&) { return cellOrNull(text); })};
     addProcessNumbers<Row>(table, column);
     if (std::ranges::any_of(whatIf->rows, [](const Row& row) { return !row.title.empty(); }))
         table.columns.push_back(column.people("rank", &Row::title, {.keep = 2}));
@@ -70,6 +71,8 @@ Table tableOf(std::shared_ptr<const query::WhatIfTable> whatIf)
                             : "The recording has no steps: the prediction is of all of it."};
     for (std::string& sentence : whatIf->choice.notes())
         table.notes.push_back(std::move(sentence));
+    if (!whatIf->assumption.empty())
+        table.notes.push_back(whatIf->assumption);
     if (whatIf->removedHost > Nanoseconds(0))
         table.notes.push_back("What is left out took the host " +
                               withUnit(static_cast<double>(whatIf->removedHost.count()), Unit::Nanoseconds) +

@@ -6,6 +6,7 @@
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +30,9 @@ public:
     /// \param topology  must outlive this object, as the reader and the query must
     PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run,
                  const TopologyIndex& topology)
-        : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology)
+        : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology),
+          texts_(textsOf(reader)), selection_(query.rangeGlob, texts_),
+          window_(windowOf(reader, run, query.span))
     {
         for (const ThreadName& thread : reader.threads(run))
             if (thread.name)
@@ -64,6 +67,7 @@ private:
     /// A path that is followed from the end of its step.
     struct OpenPath {
         PathRow row = {};
+        analysis::Interval shown = {};                          ///< of its wall time
         ProcessIndex process = {};                              ///< on which it is
         ThreadId thread = {};                                   ///< none: on a device
         std::vector<std::vector<PathSegmentRow>> segments = {}; ///< by piece, the last one first
@@ -91,6 +95,8 @@ private:
                                      .rank = rankOf(topology(), step.process),
                                      .numbers = numbersOf(topology(), step.process),
                                      .wall = step.wall},
+                             .shown = {std::clamp(step.wall.start, window_.from, window_.to),
+                                       std::clamp(step.wall.end, window_.from, window_.to)},
                              .process = step.process,
                              .thread = endsOnDevice ? ThreadId{} : step.thread});
         }
@@ -103,6 +109,7 @@ private:
         for (OpenPath& path : paths) {
             for (std::size_t i = path.segments.size(); i-- > 0;)
                 std::ranges::move(path.segments[i], std::back_inserter(path.row.segments));
+            path.row.wall = path.shown;
             rows.push_back(std::move(path.row));
         }
         return rows;
@@ -120,19 +127,36 @@ private:
             segments = criticalPath(graph.graph, *last, time);
         else
             segments.push_back({.time = time});
-        const analysis::PathParts parts = partsOf(segments);
-        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
-            path.row.parts[static_cast<analysis::PathPart>(i)] += parts[static_cast<analysis::PathPart>(i)];
-        const analysis::PathSegment& first = segments.front();
+        const analysis::PathSegment first = segments.front();
         if (const auto activity = first.activity ? first.activity : first.next) {
             path.process = graph.sourceOf(*activity).process;
             path.thread = graph.sourceOf(*activity).thread;
         }
+        keepSelected(segments, path.shown, graph);
+        for (const analysis::PathSegment& segment : segments)
+            path.row.parts[segment.part] += segment.time.length();
         if (!query_.step)
             return;
         std::vector<PathSegmentRow>& rows = path.segments.emplace_back();
         for (const analysis::PathSegment& segment : segments)
-            addSegment(rows, path.row.wall.start, graph, segment);
+            addSegment(rows, path.shown.start, graph, segment);
+    }
+
+    /// Leaves out what is outside of the range, and cuts the rest to the span.
+    void keepSelected(std::vector<analysis::PathSegment>& segments, const analysis::Interval& shown,
+                      const analysis::RecordedGraph& graph)
+    {
+        for (analysis::PathSegment& segment : segments)
+            segment.time = {std::clamp(segment.time.start, shown.start, shown.end),
+                            std::clamp(segment.time.end, shown.start, shown.end)};
+        std::erase_if(segments, [](const analysis::PathSegment& segment) {
+            return segment.time.length() <= Nanoseconds(0);
+        });
+        if (!query_.rangeGlob.empty())
+            std::erase_if(segments, [&](const analysis::PathSegment& segment) {
+                const auto activity = segment.activity ? segment.activity : segment.next;
+                return !activity || !selection_.has(graph.sourceOf(*activity).path);
+            });
     }
 
     void addSegment(std::vector<PathSegmentRow>& rows, Timestamp start, const analysis::RecordedGraph& graph,
@@ -191,6 +215,9 @@ private:
     const PathQuery& query_;
     const TopologyIndex& topology_;
     PathGraphs graphs_;
+    const analysis::TextOf texts_;
+    PathSelection selection_;
+    const store::EventWindow window_;
     std::unordered_map<ThreadId, std::string_view> threads_;
     std::unordered_map<StringId, std::string> shortNames_;
 };
@@ -215,7 +242,12 @@ public:
         std::vector<analysis::RecordedStep> steps =
             pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
         table.rowsOfRun = std::ssize(steps);
-        std::erase_if(steps, [this](const analysis::RecordedStep& step) { return !isSelected(step); });
+        table.span = query_.span;
+        table.rangeGlob = query_.rangeGlob;
+        const store::EventWindow window = windowOf(reader_, run_.run, query_.span);
+        std::erase_if(steps, [&](const analysis::RecordedStep& step) {
+            return !isSelected(step) || step.wall.end <= window.from || step.wall.start >= window.to;
+        });
         std::vector<Group> groups = groupsOf(steps);
         const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
         if (threadsFor(groups, events) > 1)
@@ -231,10 +263,27 @@ public:
         for (PathRow& row : table.rows)
             if (row.step)
                 row.leftOut = table.choice.whyNot(row.numbers.process, *row.step);
+        countLaunches(table);
         return table;
     }
 
 private:
+    void countLaunches(PathTable& table) const
+    {
+        analysis::PathParts sum;
+        for (const PathRow& row : table.rows)
+            for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+                sum[static_cast<analysis::PathPart>(i)] += row.parts[static_cast<analysis::PathPart>(i)];
+        if (static_cast<double>(sum[analysis::PathPart::Unexplained].count()) <
+            kMuchUnexplained * static_cast<double>(sum.sum().count()))
+            return;
+        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
+            ++table.activities;
+            table.withoutLaunch += event.launched == Timestamp{} ? 1 : 0;
+            return !cancelled_();
+        });
+    }
+
     /// The steps of all ranks with one number, and their paths once they are known.
     struct Group {
         Steps steps = {};

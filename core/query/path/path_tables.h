@@ -4,6 +4,7 @@
 #include "core/query/path/path_graphs.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
+#include "core/query/runs/time_span.h"
 #include "core/query/steps/typical_steps.h"
 #include "core/store/run_reader.h"
 
@@ -15,9 +16,11 @@
 namespace tilescope::query {
 
 struct PathQuery {
-    std::optional<RunId> run = {};             ///< none: the last run of the file
-    ProcessQuery topology = {};                ///< only paths of this process; no device
-    std::optional<std::int32_t> step = {};     ///< only this step
+    std::optional<RunId> run = {};         ///< none: the last run of the file
+    ProcessQuery topology = {};            ///< only paths of this process; no device
+    std::optional<std::int32_t> step = {}; ///< only this step
+    std::optional<TimeSpan> span = {};     ///< only the parts of paths in it
+    std::string rangeGlob = {}; ///< only segments in a matching range (analysis::PathGlob); empty: all
     std::int64_t mostEvents = kMostPathEvents; ///< in memory at a time
 };
 
@@ -43,9 +46,9 @@ struct PathRow {
     std::string title = {}; ///< "rank 1"; empty in a run of one process
     std::optional<std::int32_t> rank = {};
     ProcessNumbers numbers = {};
-    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
-    analysis::Interval wall = {};
-    analysis::PathParts parts = {};
+    std::string leftOut = {};       ///< why the step is not typical (StepChoice); empty: it is
+    analysis::Interval wall = {};   ///< of the step, or its part in the span
+    analysis::PathParts parts = {}; ///< add up to the wall time, or with a range to that of its segments
     std::vector<PathSegmentRow> segments =
         {}; ///< equal consecutive segments count once; only if a step is requested
 };
@@ -55,16 +58,24 @@ struct PathTable {
     std::vector<PathRow> rows = {}; ///< by step, then rank
     std::int64_t rowsOfRun = 0;     ///< before selection
     StepChoice choice = {};         ///< of the steps that means are of
+    std::optional<TimeSpan> span = {};
+    std::string rangeGlob = {};
     bool onGpu = false;
     bool hasOps = false;
     bool hasCalls = false;
+    /// Activities of the GPU, and those of them whose launch was not recorded; counted if much of the paths is unexplained.
+    std::int64_t activities = 0;
+    std::int64_t withoutLaunch = 0;
 };
+
+/// Share of the paths' time from which their unexplained part needs an explanation.
+inline constexpr double kMuchUnexplained = 0.05;
 
 /// The critical path of each step. Holds the events of one step in memory at a time. A step with more than
 /// `mostEvents` is read in pieces from its end; the path continues from piece to piece on its current thread
 /// or device. Work at the borders of pieces may be unexplained.
 /// \param cancelled  ends the reading early; the table is then without rows
-/// \throws Error  no such run, rank or process; a device is asked for
+/// \throws Error  no such run, rank or process; a device is asked for; the pattern is invalid
 PathTable criticalPaths(
     const store::RunReader& reader, const PathQuery& query,
     const std::function<bool()>& cancelled = [] { return false; });

@@ -125,6 +125,10 @@ public:
         for (const Nanoseconds selected : selected_)
             table.changed += selected;
         table.removedHost = removedHost_;
+        if (hasGraphBranches_)
+            table.assumption =
+                "Which nodes of a CUDA graph wait for which was not recorded: where its branches run side by "
+                "side, a node is assumed to wait for what ended last before it.";
         for (auto& [process, done] : done_) {
             std::ranges::sort(done, {}, [](const Simulated& each) { return each.start; });
             if (isSelected(process))
@@ -210,6 +214,11 @@ private:
         std::map<ProcessIndex, std::vector<RecordedStep>> processes;
         for (const RecordedStep& step : steps)
             processes[step.process].push_back(step);
+        for (std::uint32_t i = 0; i < graph.graph.activities().size() && !hasGraphBranches_; ++i)
+            hasGraphBranches_ = std::ranges::any_of(graph.graph.constraintsOf(i),
+                                                    [](const analysis::ActivityGraph::Constraint& each) {
+                                                        return each.cause == analysis::Cause::Graph;
+                                                    });
         const std::vector<double> factors = factorsOf(graph);
         const std::vector<analysis::Interval> times = changedTimes(
             graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
@@ -336,6 +345,7 @@ private:
     store::RunRecord run_;
     ProcessFilter filter_;
     PathGraphs graphs_;
+    bool hasGraphBranches_ = false;
     const bool onGpu_;
     StepChoice choice_;
     std::vector<WorkSelection> selections_;

@@ -60,8 +60,10 @@ struct WhatIfRow {
 
 struct WhatIfTable {
     store::RunRecord run = {};
-    std::string change = {};          ///< in words
-    StepChoice choice = {};           ///< of the steps that the statistics are of
+    std::string change = {}; ///< in words
+    StepChoice choice = {};  ///< of the steps that the statistics are of
+    /// What the recording does not say and the prediction assumes, as a sentence; empty: nothing.
+    std::string assumption = {};
     Nanoseconds changed{0};           ///< recorded time of the work that `scales` and `removed` select
     Nanoseconds removedHost{0};       ///< recorded time in which the host launched what is removed
     std::vector<WhatIfRow> rows = {}; ///< by rank

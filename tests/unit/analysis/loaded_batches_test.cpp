@@ -41,6 +41,18 @@ TEST(LoadedBatches, ABatchThatIsReadyTookTheUsualTime)
     EXPECT_EQ(batches[2]->loading, micros(2'470, 3'970));
 }
 
+TEST(LoadedBatches, ATimeThatIsLongForAReadyBatchIsAWaitWhereverItIsTheShortest)
+{
+    const std::vector<Interval> taken{micros(0, 1'550), micros(2'700, 2'955), micros(4'200, 4'545),
+                                      micros(5'700, 5'970)};
+    const auto batches = loadedBatches(taken);
+    for (std::size_t i = 1; i < taken.size(); ++i) {
+        ASSERT_TRUE(batches[i]) << i;
+        EXPECT_TRUE(batches[i]->isLate) << i;
+    }
+    EXPECT_EQ(batches[0]->loading.start, taken[0].start) << "the processes also start";
+}
+
 TEST(LoadedBatches, WithoutWaitsNothingIsKnown)
 {
     const std::vector<Interval> taken{micros(0, 30), micros(1'000, 1'040), micros(2'000, 2'030)};

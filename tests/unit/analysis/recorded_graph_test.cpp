@@ -319,6 +319,16 @@ TEST_F(RecordedPath, FollowsTheLaunchesOfAThreadWithoutOps)
 }
 
 // A rank of a CPU's ranks: one thread computes, another one moves gradients.
+TEST_F(RecordedPath, AThreadThatOnlyLaunchedOnceHasAPlace)
+{
+    FakeTrace trace;
+    trace.kernel("gemm", 10 * kMicro, 60 * kMicro).launchedAt(5 * kMicro);
+    trace.kernel("gemm", 60 * kMicro, 90 * kMicro).launchedAt(5 * kMicro); // of one graph
+    setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Kernel});
+    const std::vector<PathSegment> path = pathOf(trace, 0, 90 * kMicro, true, ThreadId{});
+    EXPECT_EQ(partsOf(path)[PathPart::Compute], Nanoseconds(80 * kMicro));
+}
+
 TEST_F(RecordedPath, CrossesToTheThreadOfCollectivesAndBack)
 {
     FakeTrace trace;

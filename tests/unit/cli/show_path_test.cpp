@@ -3,6 +3,10 @@
 #include "tests/support/fake_ranks.h"
 #include "tests/unit/cli/show_fixture.h"
 
+#include <array>
+#include <cstdint>
+#include <string>
+
 namespace tilescope::cli {
 
 class ShowPath : public ::testing::Test {
@@ -58,6 +62,51 @@ TEST_F(ShowPath, SegmentsCoverTheStepAndLeadToTheLateRank)
     for (const json& row : rows)
         EXPECT_EQ(row["start_ns"],
                   paths[2]["start_ns"].get<std::int64_t>() + row["offset_ns"].get<std::int64_t>());
+}
+
+constexpr std::array kParts{"host_ns",          "launch_ns",       "compute_ns",         "memory_ns",
+                            "communication_ns", "data_loading_ns", "synchronization_ns", "unexplained_ns"};
+
+std::int64_t sumOfParts(const json& row)
+{
+    std::int64_t sum = 0;
+    for (const char* part : kParts)
+        sum += row[part].get<std::int64_t>();
+    return sum;
+}
+
+TEST_F(ShowPath, PartsInTwoSpansAddUpToThoseOfTheStep)
+{
+    const std::string file = fileOf({.hostIsAhead = true});
+    const json whole = valid("show-path", {file, "path", "--rank", "0"})[2];
+    const auto start = whole["start_ns"].get<std::int64_t>();
+    const auto wall = whole["wall_ns"].get<std::int64_t>();
+    const auto of = [&](std::int64_t from, std::int64_t to) {
+        const json rows = valid("show-path", {file, "path", "--rank", "0", "--from", std::to_string(from),
+                                              "--to", std::to_string(to)});
+        EXPECT_EQ(rows.size(), 1U);
+        EXPECT_EQ(rows.at(0)["step"], whole["step"]);
+        EXPECT_EQ(rows.at(0)["wall_ns"], to - from);
+        EXPECT_EQ(sumOfParts(rows.at(0)), to - from);
+        return rows.at(0);
+    };
+    const json first = of(start, start + wall / 3);
+    const json rest = of(start + wall / 3, start + wall);
+    for (const char* part : kParts)
+        EXPECT_EQ(first[part].get<std::int64_t>() + rest[part].get<std::int64_t>(), whole[part]) << part;
+}
+
+TEST_F(ShowPath, OfARangeHasOnlyWhatThePathSpendsThere)
+{
+    const std::string file = fileOf({.hostIsAhead = true});
+    const json whole = valid("show-path", {file, "path", "--rank", "0"});
+    const json within = valid("show-path", {file, "path", "--rank", "0", "--range", "step/**"});
+    ASSERT_EQ(within.size(), whole.size());
+    EXPECT_GT(sumOfParts(within[2]), 0);
+    EXPECT_LE(sumOfParts(within[2]), sumOfParts(whole[2]));
+    EXPECT_EQ(within[2]["wall_ns"], whole[2]["wall_ns"]);
+    const json none = valid("show-path", {file, "path", "--rank", "0", "--range", "step/nothing"});
+    EXPECT_EQ(sumOfParts(none[2]), 0);
 }
 
 } // namespace tilescope::cli
