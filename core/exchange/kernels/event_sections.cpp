@@ -82,6 +82,8 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
              part("unexplained_ns", "unexplained", &StepPartition::unexplained),
              column("verdict", "verdict", [](const Row& row) { return wordOf(row.verdict()); },
                     {.keep = 2, .meaning = Meaning::Verdict}),
+             column.programs("type", [](const Row& row) { return std::string(wordOf(row.type)); }),
+             column.programs("source", [](const Row& row) { return cellOrNull(row.source); }),
              column.programs("typical", [](const Row& row) { return row.leftOut.empty(); }),
              column("why", "why",
                     [](const Row& row) {
@@ -89,7 +91,10 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                             return cellOf("not typical: " + row.leftOut);
                         if (row.verdict() == analysis::StepVerdict::Unjudged)
                             return cellOf("activities of the step are missing or have impossible times");
-                        return row.onGpu ? cellOf(explain(row.partition)) : Cell();
+                        if (!row.onGpu)
+                            return Cell();
+                        return cellOf(explain(row.partition) +
+                                      (row.hostDecides ? ", but its work waits for the launches" : ""));
                     },
                     {.keep = 0, .elidable = true})})
         table.columns.push_back(std::move(each));

@@ -1,5 +1,6 @@
 #include "core/query/steps/step_tables.h"
 
+#include "core/analysis/time/host_decides.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/model/environment_facts.h"
 #include "core/model/unjudged_steps.h"
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
+#include <utility>
 
 namespace tilescope::query {
 
@@ -101,13 +104,90 @@ private:
     store::EventWindow events_;
 };
 
+constexpr std::int64_t kMostJudged = 2'000'000; ///< events of a run whose busy steps are looked into
+
+/// The lengths of launch calls, a quarter of which are shorter, tell which of them waited for a place in the queue.
+class LongLaunches {
+public:
+    void add(const ApiCall& call)
+    {
+        if (call.kind == ApiKind::Launch)
+            lengths_.push_back(call.end - call.start);
+    }
+    Nanoseconds shortest()
+    {
+        constexpr Nanoseconds kLongCall{8'000};
+        constexpr int kTimesUsual = 3;
+        if (lengths_.empty())
+            return kLongCall;
+        const auto quarter = lengths_.begin() + std::ssize(lengths_) / 4;
+        std::ranges::nth_element(lengths_, quarter);
+        return std::max(kLongCall, kTimesUsual * *quarter);
+    }
+
+private:
+    std::vector<Nanoseconds> lengths_;
+};
+
+/// Finds the steps in which the GPU is busy and yet waits for each launch.
+void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const store::EventCounts counts = reader.counts(run);
+    const auto isOpen = [](const StepRow& row) {
+        return row.partition.launching > Nanoseconds(0) && row.verdict() == analysis::StepVerdict::GpuBound;
+    };
+    if (counts.deviceEvents + counts.apiCalls > kMostJudged || std::ranges::none_of(rows, isOpen))
+        return;
+    const ProcessFilter filter(reader, run, {});
+    LongLaunches launches;
+    std::map<ProcessIndex, std::vector<ApiCall>> calls;
+    reader.eachApiCall({.run = run}, [&](const ApiCall& call) {
+        launches.add(call);
+        if (call.kind == ApiKind::Launch || call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait ||
+            call.kind == ApiKind::Memory)
+            calls[filter.topology().of(call.thread)].push_back(call);
+        return true;
+    });
+    const Nanoseconds longLaunch = launches.shortest();
+    std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
+    for (auto& [process, list] : calls) {
+        for (const ApiCall& call : list)
+            if (call.kind != ApiKind::Launch || call.end - call.start >= longLaunch)
+                waits[process].push_back({call.start, call.end});
+        std::ranges::sort(waits[process], {}, &analysis::Interval::end);
+    }
+    std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<analysis::LaunchedWork>> works;
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        if (event.step != kNoStep)
+            works[{filter.topology().of(event.device, event.stream), event.step}].push_back(
+                {{event.start, event.end}, event.launched, event.stream});
+        return true;
+    });
+    for (StepRow& row : rows) {
+        const auto found = works.find({row.inRun, row.step});
+        if (!isOpen(row) || found == works.end())
+            continue;
+        std::ranges::stable_sort(found->second, {},
+                                 [](const analysis::LaunchedWork& work) { return work.time.start; });
+        const std::vector<analysis::Interval>& all = waits[row.inRun];
+        const auto first =
+            std::ranges::lower_bound(all, found->second.front().time.start, {}, &analysis::Interval::end);
+        const auto last = std::ranges::lower_bound(all, row.partition.wall.end, {}, &analysis::Interval::end);
+        row.hostDecides = analysis::hostDecides(found->second, std::span(first, std::max(first, last)));
+    }
+}
+
 } // namespace
 
 analysis::StepVerdict StepRow::verdict() const
 {
     if (!onGpu)
         return analysis::StepVerdict::Cpu;
-    return isUnjudged ? analysis::StepVerdict::Unjudged : verdictOf(partition);
+    if (isUnjudged)
+        return analysis::StepVerdict::Unjudged;
+    const analysis::StepVerdict verdict = verdictOf(partition);
+    return hostDecides && verdict == analysis::StepVerdict::GpuBound ? analysis::StepVerdict::LaunchBound
+                                                                     : verdict;
 }
 
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const ProcessQuery& query,
@@ -200,7 +280,11 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
                 StepRow& row = table.rows[i];
                 row.isUnjudged = std::ranges::binary_search(unjudged, row.step);
                 row.leftOut = choice.whyNot(row.numbers.process, row.step);
+                row.type = choice.typeOf(row.numbers.process, row.step);
+                row.source = choice.source;
             }
+            if (!span)
+                judgeBusySteps(reader, run, std::span(table.rows).subspan(first));
             if (asked.size() == 1)
                 table.choice = std::move(choice);
         }

@@ -23,7 +23,10 @@ struct StepRow {
     ProcessNumbers numbers = {};
     ProcessIndex inRun = {};  ///< none: the only process
     std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
+    StepType type = StepType::Other;
+    std::string source = {};  ///< what marks the step (StepChoice)
     bool onGpu = false;       ///< false: there is only the wall
+    bool hostDecides = false; ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
     bool isUnjudged = false;  ///< activities of the step are missing or have impossible times
     analysis::StepPartition partition = {};
 

@@ -154,9 +154,21 @@ private:
     std::optional<std::vector<HostSamples>> samples_;
 };
 
-bool areInferred(const store::RunReader& reader, RunId run)
+/// A word for what says where the steps begin, by the fact that an import stored.
+std::string sourceOf(const std::string& fact)
 {
-    return factOf(reader.environment(run), "steps.source").find("period of the kernels") != std::string::npos;
+    const auto has = [&fact](std::string_view words) { return fact.find(words) != std::string::npos; };
+    if (fact.empty() || fact.starts_with("none"))
+        return {};
+    if (has("user's choice") || fact == "user")
+        return "user";
+    if (has("period of the kernels") || has("executions of "))
+        return "inferred";
+    if (has("Optimizer.step"))
+        return "optimizer";
+    if (has("marks of "))
+        return "framework";
+    return has("ranges named") ? "range" : "profiler";
 }
 
 /// The steps with one number, of ranks that take them together.
@@ -172,9 +184,9 @@ struct JointStep {
 
 class StepChooser {
 public:
-    StepChooser(const store::RunReader& reader, RunId run, bool areInferred) : times_(reader, run)
+    StepChooser(const store::RunReader& reader, RunId run, StepChoice choice)
+        : times_(reader, run), choice_(std::move(choice))
     {
-        choice_.areInferred = areInferred;
     }
 
     StepChoice choose(const std::vector<StepRow>& rows)
@@ -189,7 +201,7 @@ public:
                 step.longest = &row;
         }
         for (const auto& [program, steps] : programs)
-            chooseOf(steps);
+            chooseByType(steps);
         if (!choice_.leftOut.empty())
             choice_.summary = std::to_string(all_ - left_) + " of " + choice_.counted(all_) + causesText();
         return std::move(choice_);
@@ -200,6 +212,45 @@ private:
         std::vector<std::int32_t> steps;
         double time = 0;
     };
+
+    /// Steps of the type that takes most of the time stand for the program.
+    void chooseByType(const std::map<std::int32_t, JointStep>& steps)
+    {
+        std::map<StepType, std::map<std::int32_t, JointStep>> types;
+        std::map<StepType, double> times;
+        const bool trains = std::ranges::any_of(steps, [this](const auto& entry) {
+            return choice_.typeOf(entry.second.longest->numbers.process, entry.first) == StepType::Train;
+        });
+        for (const auto& [number, step] : steps) {
+            StepType type = choice_.typeOf(step.longest->numbers.process, number);
+            // Steps that only accumulate gradients have no update that would show what they are.
+            if (type == StepType::Other && trains)
+                type = StepType::Train;
+            types[type].emplace(number, step);
+            times[type] += step.wall();
+        }
+        const auto most = std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; });
+        for (const auto& [type, list] : types) {
+            if (type == most->first)
+                chooseOf(list);
+            else
+                for (const auto& [number, step] : list)
+                    leaveOutType(step, type);
+        }
+    }
+
+    void leaveOutType(const JointStep& step, StepType type)
+    {
+        const std::string word =
+            type == StepType::Other ? "of no known type" : "of type " + std::string(wordOf(type));
+        LeftOut& alike = alike_[{"is " + word, "are " + word}];
+        alike.steps.push_back(step.longest->step);
+        alike.time += step.wall();
+        ++all_;
+        ++left_;
+        for (const StepRow* each : step.rows)
+            choice_.leftOut[{each->numbers.process.value_or(kOnlyProcess), each->step}] = "is " + word;
+    }
 
     void chooseOf(const std::map<std::int32_t, JointStep>& steps)
     {
@@ -273,6 +324,12 @@ private:
 
 } // namespace
 
+StepType StepChoice::typeOf(std::optional<std::int32_t> process, std::int32_t step) const
+{
+    const auto found = types.find({process.value_or(kOnlyProcess), step});
+    return found == types.end() ? StepType::Other : found->second;
+}
+
 std::string StepChoice::counted(std::int64_t count, std::string_view kind) const
 {
     return std::to_string(count) + " " + std::string(kind) + (kind.empty() ? "" : " ") +
@@ -299,11 +356,13 @@ std::string_view StepChoice::whyNot(std::optional<std::int32_t> process, std::in
 
 StepChoice stepChoice(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
 {
-    if (topology.allSteps || !chooseRun(reader, run).coversRecording())
-        return {.areInferred = areInferred(reader, run)};
     StepChoice choice;
     reader.atOnce([&] {
-        choice = StepChooser(reader, run, areInferred(reader, run)).choose(recordedSteps(reader, run));
+        choice.types = stepTypes(reader, run);
+        choice.source = sourceOf(factOf(reader.environment(run), "steps.source"));
+        choice.areInferred = choice.source == "inferred";
+        if (!topology.allSteps && chooseRun(reader, run).coversRecording())
+            choice = StepChooser(reader, run, std::move(choice)).choose(recordedSteps(reader, run));
     });
     return choice;
 }

@@ -3,6 +3,7 @@
 #include "core/analysis/steps/start_cause.h"
 #include "core/analysis/time/busy_time.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/steps/step_types.h"
 #include "core/store/run_reader.h"
 
 #include <array>
@@ -19,8 +20,8 @@ namespace tilescope::query {
 /// Time by what makes steps long.
 using StartTimes = std::array<Nanoseconds, analysis::kStartCauses>;
 
-/// Which steps of a recording stand for the program (analysis::typicalSteps()). Of Tilescope's own runs all do: they
-/// have warm-up steps of their own.
+/// Which steps of a recording stand for the program (analysis::typicalSteps()): those of the type that takes most of the time,
+/// without outliers among them. Of Tilescope's own runs all do: they have warm-up steps of their own.
 struct StepChoice {
     /// Why a step is left out, by the number of its process in the run and its own: "compiles: 29.8 s instead of 5.1 ms".
     std::map<std::pair<std::int32_t, std::int32_t>, std::string> leftOut = {};
@@ -28,6 +29,9 @@ struct StepChoice {
     std::string summary = {};
     /// The steps are computed from the sequence of kernels: sentences about them say "inferred period".
     bool areInferred = false;
+    StepTypes types = {}; ///< of all steps
+    /// user, profiler, optimizer, framework, range or inferred; empty: the steps are of Tilescope's own run, or there are none.
+    std::string source = {};
     /// "From step 12 on, steps take 10 ms instead of 25 ms." Empty: the times stay at one level.
     std::string change = {};
 
@@ -36,6 +40,7 @@ struct StepChoice {
     {
         return whyNot(process, step).empty();
     }
+    StepType typeOf(std::optional<std::int32_t> process, std::int32_t step) const;
     /// "28 steps", or "28 inferred periods".
     std::string counted(std::int64_t count, std::string_view kind = {}) const;
     /// "step" or "inferred period".
