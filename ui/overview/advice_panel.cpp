@@ -36,13 +36,18 @@ QString pageOf(AdviceRule rule, bool hasHostStacks)
     case AdviceRule::GarbageCollection:
     case AdviceRule::HostOptimizer:
     case AdviceRule::Logging:
+    case AdviceRule::StartUp:
+    case AdviceRule::EagerSteps:
         return hasHostStacks ? QStringLiteral("waiting") : QStringLiteral("timeline");
     case AdviceRule::PageableCopy:
     case AdviceRule::ExposedCopy:
+    case AdviceRule::HostCopies:
         return QStringLiteral("timeline");
     case AdviceRule::ExposedCommunication:
     case AdviceRule::LateRank:
     case AdviceRule::LateGather:
+    case AdviceRule::SmallCollectives:
+    case AdviceRule::UnevenRanks:
         return QStringLiteral("ranks");
     case AdviceRule::Recomputation:
         return QStringLiteral("flame");

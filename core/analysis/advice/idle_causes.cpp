@@ -94,6 +94,7 @@ std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::
     for (const Interval& each : unionOf(std::move(reasons.tracing)))
         tracing.push_back({each, 0});
     at(IdleCause::Tracing) = take(std::move(tracing));
+    at(IdleCause::StartUp) = take(std::move(reasons.starting));
     at(IdleCause::DataLoading) = take(std::move(reasons.loading));
     at(IdleCause::Allocating) = take(std::move(reasons.allocating));
     const std::vector<Interval> working = errands(walls, reasons.lastErrands);

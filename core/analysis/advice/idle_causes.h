@@ -12,18 +12,20 @@ namespace tilescope::analysis {
 /// Why a GPU is idle, in the order of precedence.
 enum class IdleCause : std::uint8_t {
     Tracing,         ///< the host is in known work of the tracer
+    StartUp,         ///< the host initialises CUDA, compiles, or loads kernels
     DataLoading,     ///< the host loads the next batch
     Allocating,      ///< the host is in a call that takes memory from the driver or returns it
     Synchronization, ///< the host waits for the GPU, or has not launched since it waited
     Launching,       ///< the host has not reached its next launch
     Unexplained,
 };
-inline constexpr std::size_t kIdleCauses = 6;
+inline constexpr std::size_t kIdleCauses = 7;
 
 /// What the host did while the GPU was idle. The group of a time identifies its row of evidence: a call, a module
 /// or a range.
 struct IdleReasons {
     std::vector<Interval> tracing = {};
+    std::vector<GroupedTime> starting = {};
     std::vector<GroupedTime> loading = {};
     std::vector<GroupedTime> allocating = {};
     std::vector<GroupedTime> waiting = {};   ///< calls that wait for the GPU

@@ -10,7 +10,8 @@ std::string_view wordOf(AdviceRule rule)
         "launch-bound",          "small-kernels",  "synchronization", "pageable-copy", "exposed-copy",
         "exposed-communication", "low-occupancy",  "tensor-cores",    "conversions",   "recomputation",
         "fragmentation",         "data-loading",   "late-rank",       "late-gather",   "kernel-stalls",
-        "garbage-collection",    "host-optimizer", "logging"};
+        "garbage-collection",    "host-optimizer", "logging",         "start-up",      "host-copies",
+        "small-collectives",     "uneven-ranks",   "conv-layouts",    "eager-steps"};
     return kWords[static_cast<std::size_t>(rule)];
 }
 

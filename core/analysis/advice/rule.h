@@ -26,8 +26,14 @@ enum class AdviceRule : std::uint8_t {
     GarbageCollection,    ///< the GPU is idle while Python collects garbage
     HostOptimizer,        ///< the GPU is idle while the host prepares the optimizer's launches
     Logging,              ///< the GPU is idle while the host logs
+    StartUp, ///< the GPU is idle while the host does what it does once: initialises, compiles, loads kernels
+    HostCopies,         ///< copies between host and device that no other work could hide
+    SmallCollectives,   ///< small all-reduces that could be one
+    UnevenRanks,        ///< a rank computes longer than the others
+    ConvolutionLayouts, ///< kernels that change the layout of convolutions' tensors
+    EagerSteps,         ///< steps that launch what other steps replay as a graph
 };
-inline constexpr std::size_t kAdviceRules = 18;
+inline constexpr std::size_t kAdviceRules = 24;
 
 /// launch-bound, small-kernels, synchronization, …
 std::string_view wordOf(AdviceRule rule);

@@ -56,9 +56,9 @@ constexpr std::array kNames{
 };
 
 /// Calls that initialise CUDA if they are the first ones.
-constexpr std::array kFirstCalls{"cudaFree"sv,           "cudaSetDevice"sv,
-                                 "cudaGetDeviceCount"sv, "cudaGetDeviceProperties"sv,
-                                 "cudaStreamCreate"sv,   "cudaDeviceSynchronize"sv};
+constexpr std::array kFirstCalls{
+    "cudaFree"sv,         "cudaSetDevice"sv,         "cudaGetDeviceCount"sv, "cudaGetDeviceProperties"sv,
+    "cudaStreamCreate"sv, "cudaDeviceSynchronize"sv, "cudaDeviceGet"sv};
 
 } // namespace
 

@@ -2,6 +2,7 @@
 
 #include "core/analysis/advice/recomputation.h"
 #include "core/analysis/memory/library_frame.h"
+#include "core/analysis/steps/start_cause.h"
 #include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
@@ -15,7 +16,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace tilescope::query {
 
@@ -66,6 +70,19 @@ bool isAllocation(std::string_view call)
     return call.find("Memcpy") == std::string_view::npos && call.find("Memset") == std::string_view::npos;
 }
 
+/// Whether a process does this once, before its steps are like each other.
+bool isStartUp(analysis::StartCause cause)
+{
+    using analysis::StartCause;
+    return cause == StartCause::Compilation || cause == StartCause::Tuning ||
+           cause == StartCause::Initialisation || cause == StartCause::ModuleLoading;
+}
+
+// What takes less is part of every step: a look-up in a cache, attributes of a function.
+constexpr Nanoseconds kShortestStartCall{100'000};
+constexpr Nanoseconds kShortestStart{1'000'000};
+constexpr Nanoseconds kFirstLaunch{1'000'000}; ///< a launch takes as long only where it loads the kernel
+
 void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
 {
     const auto hasSteps = [](const AdviceTrace& trace) { return !trace.isWhole && !trace.walls.empty(); };
@@ -96,6 +113,7 @@ public:
         const store::EventCounts counts = reader_.counts(run_.run);
         trace_.onGpu = counts.deviceEvents > 0;
         trace_.hasHostEvents = counts.ranges + counts.ops + counts.frames > 0;
+        findFirstWork();
         readRanges();
         readOps();
         readCalls();
@@ -162,6 +180,47 @@ private:
             {{start, end}, sources_.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
     }
 
+    /// The first launch of the process: any call before it may initialise CUDA.
+    void findFirstWork()
+    {
+        if (!trace_.onGpu)
+            return;
+        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
+            if (!filter_.has(event))
+                return !cancelled_();
+            firstWork_ = event.launched == Timestamp{} ? event.start : event.launched;
+            return false;
+        });
+    }
+
+    /// \return  whether the event is start-up
+    bool addStart(std::string kind, StringId name, ThreadId thread, const analysis::Interval& time)
+    {
+        if (time.length() < (kind == "call" ? kShortestStartCall : kShortestStart) ||
+            (mainThread_ && thread != mainThread_ && kind != "call"))
+            return false;
+        const bool isFirst = kind == "call" && time.start < firstWork_;
+        const auto [known, isNew] = startCauses_.try_emplace({name, isFirst}, analysis::kNoStartCause);
+        if (isNew && name)
+            known->second = analysis::startCauseOf(textOf_(name), isFirst);
+        if (!isStartUp(known->second))
+            return false;
+        trace_.host.starting.push_back({time, sources_.of({.kind = std::move(kind),
+                                                           .name = std::string(textOf_(name)),
+                                                           .note = std::string(nounOf(known->second))})});
+        return true;
+    }
+
+    /// Some thread is in an op or a call.
+    void addCode(const analysis::Interval& time)
+    {
+        std::vector<analysis::Interval>& code = trace_.inCode;
+        if (!code.empty() && time.start >= code.back().start && time.start <= code.back().end)
+            code.back().end = std::max(code.back().end, time.end);
+        else
+            code.push_back(time);
+    }
+
     void cover(Timestamp start, Timestamp end)
     {
         whole_.start = std::min(whole_.start, start);
@@ -196,6 +255,12 @@ private:
             mainThread_ = steps.front().thread;
         for (const Range& range : loading)
             addLoading("range", range.name, range.thread, range.start, range.end);
+        if (trace_.onGpu)
+            reader_.eachRange({.run = run_.run}, [&](const Range& range) {
+                if (filter_.has(range.thread))
+                    addStart("range", range.name, range.thread, {range.start, range.end});
+                return !cancelled_();
+            });
     }
 
     void readOps()
@@ -206,6 +271,11 @@ private:
                 return !cancelled_();
             cover(op.start, op.end);
             addLoading("op", op.name, op.thread, op.start, op.end);
+            if (trace_.onGpu) {
+                addStart("op", op.name, op.thread, {op.start, op.end});
+                addCode({op.start, op.end});
+                trace_.hasOps = true;
+            }
             return !cancelled_();
         });
         trace_.hasBackwardOps = recomputation_.hasBackward();
@@ -229,6 +299,11 @@ private:
                 return !cancelled_();
             const analysis::Interval time{call.start, call.end};
             trace_.hasCalls = true;
+            addCode(time);
+            if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
+                return !cancelled_();
+            if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
+                longLaunches_.emplace(call.correlation.value, LongLaunch{time, call.name});
             switch (call.kind) {
             case ApiKind::Overhead:
                 trace_.host.tracing.push_back(time);
@@ -312,12 +387,32 @@ private:
             cover(event.start, event.end);
             noteActivity(event);
             const std::uint32_t kind = kinds_.of(event, recomputation_.has(event.op));
+            if (event.kind == DeviceEventKind::Kernel && launchedNames_.insert(event.name).second)
+                addFirstLaunch(event);
+            const auto number = static_cast<std::uint32_t>(trace_.activities.size());
+            if (trace_.kinds[kind].isBetweenHostAndDevice())
+                trace_.copies.push_back({number, event.bytes});
+            if (trace_.kinds[kind].work == analysis::DeviceWork::Communication)
+                trace_.communications.emplace_back(number, event.correlation.value);
+            if (event.graphNode != 0)
+                trace_.replayed.push_back(number);
             trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
             if (event.start > busyUntil)
                 trace_.host.next.push_back({{event.start, event.end}, kinds_.placeSourceOf(kind)});
             busyUntil = std::max(busyUntil, event.end);
             return !cancelled_();
         });
+    }
+
+    /// A launch that takes long, and is the first one of its kernel, loads the kernel.
+    void addFirstLaunch(const DeviceEvent& event)
+    {
+        const auto launch = longLaunches_.find(event.correlation.value);
+        if (event.correlation && launch != longLaunches_.end())
+            trace_.host.starting.push_back(
+                {launch->second.time, sources_.of({.kind = "call",
+                                                   .name = std::string(textOf_(launch->second.name)),
+                                                   .note = "first launch of a kernel, which is loaded"})});
     }
 
     /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
@@ -332,6 +427,8 @@ private:
             if (!filter_.has(frame.thread))
                 return !cancelled_();
             addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
+            if (trace_.onGpu)
+                addStart("frame", frame.name, frame.thread, {frame.start, frame.end});
             const auto found = calls.find(frame.thread);
             if (found == calls.end())
                 return !cancelled_();
@@ -383,6 +480,7 @@ private:
                                                                   : kinds_.placeOf(wait.path)})});
         for (const analysis::Interval& time : waitedFor_)
             trace_.host.waiting.push_back({time, sources_.of({.kind = "call", .name = "wait"})});
+        trace_.inCode = analysis::unionOf(std::move(trace_.inCode));
         noteErrands();
         addTiming();
         keepTypical();
@@ -476,6 +574,15 @@ private:
     RunKernels kernels_;
     ActivityKinds kinds_;
     std::unordered_map<StringId, bool> loading_;
+    struct LongLaunch {
+        analysis::Interval time{};
+        StringId name = {};
+    };
+    Timestamp firstWork_ = Timestamp::min();
+    std::map<std::pair<StringId, bool>, analysis::StartCause>
+        startCauses_;                                            ///< by name, and whether it was a first call
+    std::unordered_map<std::uint32_t, LongLaunch> longLaunches_; ///< by correlation
+    std::unordered_set<StringId> launchedNames_;
 };
 
 } // namespace

@@ -110,11 +110,15 @@ public:
         judgeSmallKernels();
         judgeCopies();
         judgeCommunication();
+        judgeSmallCollectives();
         judgeRanks(delays);
         judgeOccupancy();
         judgeTensorCores();
         judgeConversions();
         judgeRecomputation();
+        judgeLayouts();
+        judgeUnevenRanks();
+        judgeEagerSteps();
         judgeStalls();
         std::ranges::stable_sort(table_.rows, std::greater(), &Advice::atStake);
         std::ranges::sort(table_.unjudged, {}, &UnjudgedRule::rule);
@@ -241,22 +245,27 @@ private:
         if (!traces_.any(&AdviceTrace::hasHostEvents))
             cannotJudge(AdviceRule::DataLoading, "no host events were recorded");
         if (!onGpu_) {
-            for (const AdviceRule rule :
-                 {AdviceRule::LaunchBound, AdviceRule::Synchronization, AdviceRule::Fragmentation})
+            for (const AdviceRule rule : {AdviceRule::LaunchBound, AdviceRule::Synchronization,
+                                          AdviceRule::Fragmentation, AdviceRule::StartUp})
                 cannotJudge(rule, kNoGpu);
             loading(sumOver([](const AdviceTrace& trace) { return stakeOf(trace.loading, trace.walls); }));
             return;
         }
         std::array<std::vector<Stake>, analysis::kIdleCauses> causes;
         for (AdviceTrace& trace : traces_.processes) {
-            const auto ofOne = idleCauses(
-                trace.walls, trace.busyWith([](const ActivityKind&) { return true; }), std::move(trace.host));
+            const std::vector<analysis::Interval> busy =
+                trace.busyWith([](const ActivityKind&) { return true; });
+            const std::vector<analysis::Interval> idle = analysis::difference(trace.walls, busy);
+            idle_ += analysis::lengthOf(idle);
+            outsideOfCode_ += analysis::lengthOf(analysis::difference(idle, trace.inCode));
+            const auto ofOne = idleCauses(trace.walls, busy, std::move(trace.host));
             for (std::size_t cause = 0; cause < causes.size(); ++cause)
                 causes[cause].push_back(ofOne[cause]);
         }
         const auto of = [&causes](IdleCause cause) {
             return analysis::sumOf(causes[static_cast<std::size_t>(cause)]);
         };
+        startUp(of(IdleCause::StartUp));
         loading(of(IdleCause::DataLoading));
         memory(of(IdleCause::Allocating));
         if (!traces_.any(&AdviceTrace::hasCalls))
@@ -333,6 +342,19 @@ private:
     /// The idle times of the steps; without steps the path of the whole recording.
     std::string showSteps() const { return show(isWhole_ ? "path" : "steps"); }
 
+    void startUp(const Stake& stake)
+    {
+        find(AdviceRule::StartUp, stake, showSteps(), [&] {
+            std::map<std::string, Nanoseconds> causes;
+            for (const analysis::StakePart& part : stake.parts)
+                causes[traces_.sources[part.group].note] += part.atStake;
+            const auto most =
+                std::ranges::max_element(causes, {}, [](const auto& cause) { return cause.second; });
+            return "The GPU is idle for " + timeText(stake.time) + " while the host starts up" +
+                   (most == causes.end() || most->first.empty() ? "." : ", most for " + most->first + ".");
+        });
+    }
+
     void loading(const Stake& stake)
     {
         find(AdviceRule::DataLoading, stake, show("tree"), [&] {
@@ -349,12 +371,27 @@ private:
                    (timeText(idle) == timeText(stake.time)
                         ? "."
                         : ", of which " + timeText(stake.time) +
-                              " is not due to a synchronization, to loading data or to allocating.") +
+                              " is not due to start-up, to a synchronization, to loading data or to "
+                              "allocating.") +
+                   pythonText() +
                    costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer,
                               HostCause::OffCore, HostCause::CudaCalls, HostCause::Compilation,
                               HostCause::InterpreterLock, HostCause::OtherProcesses}) +
                    moduleText();
         });
+    }
+
+    /// Of the idle time, the share in which no thread runs code that records itself.
+    std::string pythonText() const
+    {
+        if (!traces_.any(&AdviceTrace::hasOps) || idle_.count() == 0)
+            return {};
+        const double share =
+            100 * static_cast<double>(outsideOfCode_.count()) / static_cast<double>(idle_.count());
+        return " In " + quantity::withUnit(share, Unit::Percent) +
+               " of all idle time no op and no CUDA call runs: the host is in Python, or in code that "
+               "records "
+               "nothing.";
     }
 
     /// As the steps of the run show it: whatever made the host late. 0 if the whole recording counts as one step.
@@ -460,6 +497,7 @@ private:
         if (!onGpu_) {
             cannotJudge(AdviceRule::PageableCopy, kNoGpu);
             cannotJudge(AdviceRule::ExposedCopy, kNoGpu);
+            cannotJudge(AdviceRule::HostCopies, kNoGpu);
             return;
         }
         const auto sourceOf = [this](const ActivityKind& kind) {
@@ -494,6 +532,67 @@ private:
             return countText(exposed, "copy", "copies") + inAStep() +
                    " between host and GPU could run beside kernels; " + timeText(exposed.time) + " do not.";
         });
+        judgeHostCopies(std::max(paged.time, exposed.time));
+    }
+
+    /// Copies that cannot be hidden beside kernels, because there are too few of these: only fewer bytes help.
+    /// \param hidden  what page-locked memory, or copies beside kernels, save at most
+    void judgeHostCopies(Nanoseconds hidden)
+    {
+        constexpr int kTimesHidden = 2;
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            const auto copies = trace.timesOf([&](const ActivityKind& kind) {
+                return kind.isBetweenHostAndDevice()
+                           ? std::optional(
+                                 traces_.sources.of({.kind = "copy", .name = kind.name, .place = kind.place}))
+                           : std::nullopt;
+            });
+            return stakeOf(copies, trace.walls, trace.busyWith([](const ActivityKind& kind) {
+                return kind.event == DeviceEventKind::Kernel;
+            }));
+        });
+        if (stake.time < kTimesHidden * hidden)
+            return;
+        find(AdviceRule::HostCopies, stake, show("kernels"), [&] {
+            return "For " + timeText(stake.time) + " the GPU only copies from or to the host, " +
+                   countText(stake, "copy", "copies") + inAStep() + "." + equalCopiesText();
+        });
+    }
+
+    /// " Every step copies the same 5 sizes, 1.2 GB in all; …": what is copied again may not have changed.
+    std::string equalCopiesText() const
+    {
+        if (isWhole_)
+            return {};
+        std::int64_t bytes = 0;
+        std::size_t count = 0;
+        for (const AdviceTrace& trace : traces_.processes) {
+            std::vector<std::map<std::int64_t, int>> sizes(trace.walls.size()); // by step: how often
+            for (const AdviceTrace::CopySize& copy : trace.copies) {
+                const AdviceTrace::Activity& activity = trace.activities[copy.activity];
+                const auto wall = std::ranges::upper_bound(trace.walls, activity.time.start, {},
+                                                           &analysis::Interval::start);
+                if (wall != trace.walls.begin() && std::prev(wall)->end > activity.time.start &&
+                    trace.kinds[activity.kind].copy == CopyKind::HostToDevice)
+                    ++sizes[static_cast<std::size_t>(wall - trace.walls.begin() - 1)][copy.bytes];
+            }
+            if (sizes.size() < 3)
+                return {};
+            for (const auto& [size, times] : sizes.front()) {
+                int fewest = times;
+                for (const auto& step : sizes)
+                    fewest = std::min(fewest, step.contains(size) ? step.at(size) : 0);
+                bytes += size * fewest;
+                count += static_cast<std::size_t>(fewest);
+            }
+        }
+        const auto processes = std::ssize(traces_.processes);
+        if (bytes == 0 || processes == 0)
+            return {};
+        return " Every step copies the same " +
+               counted(static_cast<std::int64_t>(count) / processes, "size") + " to the GPU, " +
+               bytesText(Bytes{bytes / processes}) +
+               " in all: whether their contents change was not recorded.";
     }
 
     void judgeCommunication()
@@ -509,6 +608,165 @@ private:
         find(AdviceRule::ExposedCommunication, stake, show("collectives"), [&] {
             return "Communication runs beside no compute for " + timeText(stake.time) +
                    " and could, which includes waiting for other ranks.";
+        });
+    }
+
+    /// All-reduces of few bytes take their latency, however few the bytes are.
+    void judgeSmallCollectives()
+    {
+        constexpr std::int64_t kSmall = 256 << 10;
+        if (!hasGpuFor(AdviceRule::SmallCollectives))
+            return;
+        bool isKnown = false;
+        std::map<std::uint32_t, bool> isSmall; // by correlation
+        for (const Collective& collective : reader_.collectives(traces_.run.run)) {
+            const bool reduces = reader_.text(collective.op).find("reduce") != std::string_view::npos;
+            isKnown = isKnown || collective.bytes > 0;
+            if (collective.correlation && collective.device && reduces && collective.bytes > 0)
+                isSmall[collective.correlation.value] = collective.bytes <= kSmall;
+        }
+        if (isSmall.empty()) {
+            if (traces_.anyKind(isCommunication) && !isKnown)
+                cannotJudge(AdviceRule::SmallCollectives, "the sizes of collectives were not recorded");
+            return;
+        }
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            std::vector<analysis::GroupedTime> times;
+            std::vector<std::optional<analysis::GroupedTime>> longest(trace.walls.size());
+            for (const auto& [activity, correlation] : trace.communications) {
+                const auto known = isSmall.find(correlation);
+                const AdviceTrace::Activity& each = trace.activities[activity];
+                const auto wall =
+                    std::ranges::upper_bound(trace.walls, each.time.start, {}, &analysis::Interval::start);
+                if (known == isSmall.end() || !known->second || wall == trace.walls.begin())
+                    continue;
+                analysis::GroupedTime next{each.time, kernelSource(trace.kinds[each.kind])};
+                auto& most = longest[static_cast<std::size_t>(wall - trace.walls.begin() - 1)];
+                if (!most) {
+                    most = next;
+                    continue;
+                }
+                if (most->time.length() < next.time.length())
+                    std::swap(next, *most);
+                times.push_back(next);
+            }
+            return stakeOf(std::move(times), trace.walls, trace.busyWith(isCompute));
+        });
+        find(AdviceRule::SmallCollectives, stake, showAll("collectives"), [&] {
+            return countText(stake, "all-reduce") + inAStep() +
+                   " of at most 256 KiB, besides the longest one, take " + timeText(stake.time) +
+                   " beside no compute.";
+        });
+    }
+
+    void judgeUnevenRanks()
+    {
+        if (!hasGpuFor(AdviceRule::UnevenRanks))
+            return;
+        constexpr double kUneven = 1.1;
+        std::vector<Nanoseconds> computing;
+        for (const AdviceTrace& trace : traces_.processes)
+            computing.push_back(
+                analysis::lengthOf(analysis::intersection(trace.walls, trace.busyWith(isCompute))));
+        if (computing.size() < 2 || !traces_.anyKind(isCommunication))
+            return;
+        const bool sameSteps = std::ranges::all_of(traces_.processes, [&](const AdviceTrace& trace) {
+            return trace.walls.size() == traces_.processes.front().walls.size();
+        });
+        if (!sameSteps)
+            return cannotJudge(AdviceRule::UnevenRanks, "the ranks recorded different numbers of steps");
+        const auto most = std::ranges::max_element(computing);
+        Nanoseconds sum{0};
+        for (const Nanoseconds each : computing)
+            sum += each;
+        const Nanoseconds more = *most * std::ssize(computing) - sum;
+        if (static_cast<double>(most->count()) * static_cast<double>(std::ssize(computing)) <
+            kUneven * static_cast<double>(sum.count()))
+            return;
+        const AdviceTrace& longest = traces_.processes[static_cast<std::size_t>(most - computing.begin())];
+        const std::string name = longest.rank ? "rank " + std::to_string(*longest.rank) : "one process";
+        Stake stake{.time = more};
+        stake.parts.push_back({.group = traces_.sources.of({.kind = "rank", .name = name}),
+                               .count = std::ssize(longest.walls),
+                               .total = *most,
+                               .atStake = more});
+        find(AdviceRule::UnevenRanks, stake, showAll("ranks"), [&] {
+            const auto ofAStep = [&](Nanoseconds time) {
+                return quantity::withUnit(
+                    static_cast<double>(time.count()) /
+                        static_cast<double>(std::max<std::size_t>(1, longest.walls.size())),
+                    Unit::Nanoseconds);
+            };
+            return name + " computes for " + ofAStep(*most) + inAStep() + ", the mean rank for " +
+                   ofAStep(sum / std::ssize(computing)) + ": the others can wait for it for " +
+                   timeText(more) + ".";
+        });
+    }
+
+    void judgeLayouts()
+    {
+        if (!hasGpuFor(AdviceRule::ConvolutionLayouts))
+            return;
+        const auto isLayout = [](const ActivityKind& kind) {
+            const auto has = [&kind](std::string_view word) {
+                return kind.fullName.find(word) != std::string::npos;
+            };
+            return kind.event == DeviceEventKind::Kernel &&
+                   (has("nchwToNhwc") || has("nhwcToNchw") || has("NchwToNhwc") || has("NhwcToNchw") ||
+                    has("nchw_to_nhwc") || has("nhwc_to_nchw") || has("batched_transpose_"));
+        };
+        const bool convolves = traces_.anyKind(
+            [](const ActivityKind& kind) { return kind.family == KernelFamily::Convolution; });
+        if (!convolves)
+            return;
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            const auto times = trace.timesOf([&](const ActivityKind& kind) {
+                return isLayout(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
+            });
+            return stakeOf(times, trace.walls,
+                           trace.busyWith([&](const ActivityKind& kind) { return !isLayout(kind); }));
+        });
+        find(AdviceRule::ConvolutionLayouts, stake, show("kernels"), [&] {
+            return countText(stake, "kernel") + inAStep() +
+                   " only change the layout of tensors for convolutions: " + timeText(stake.time) + ".";
+        });
+    }
+
+    /// Steps that replay no graph, while others replay most of their work.
+    void judgeEagerSteps()
+    {
+        if (!hasGpuFor(AdviceRule::EagerSteps) || isWhole_)
+            return;
+        const Stake stake = sumOver([&](const AdviceTrace& trace) {
+            std::vector<std::array<std::size_t, 2>> counts(trace.walls.size()); // of all, of those replayed
+            const auto count = [&](const AdviceTrace::Activity& activity, std::size_t which) {
+                const auto wall = std::ranges::upper_bound(trace.walls, activity.time.start, {},
+                                                           &analysis::Interval::start);
+                if (wall != trace.walls.begin() && std::prev(wall)->end > activity.time.start)
+                    ++counts[static_cast<std::size_t>(wall - trace.walls.begin() - 1)][which];
+            };
+            for (const AdviceTrace::Activity& activity : trace.activities)
+                count(activity, 0);
+            for (const std::uint32_t activity : trace.replayed)
+                count(trace.activities[activity], 1);
+            const bool othersReplay =
+                std::ranges::any_of(counts, [](const auto& each) { return 2 * each[1] > each[0]; });
+            std::vector<analysis::Interval> eager;
+            for (std::size_t i = 0; i < counts.size(); ++i)
+                if (othersReplay && counts[i][0] > 0 && counts[i][1] == 0)
+                    eager.push_back(trace.walls[i]);
+            const std::uint32_t source =
+                traces_.sources.of({.kind = "range", .name = "steps that replay no graph"});
+            std::vector<analysis::GroupedTime> times;
+            for (const analysis::Interval& wall : eager)
+                times.push_back({wall, source});
+            return stakeOf(std::move(times), trace.walls,
+                           trace.busyWith([](const ActivityKind&) { return true; }));
+        });
+        find(AdviceRule::EagerSteps, stake, showSteps(), [&] {
+            return "Some steps replay CUDA graphs, others launch their work one by one; in these the GPU is "
+                   "idle for " +
+                   timeText(stake.time) + ".";
         });
     }
 
@@ -737,7 +995,9 @@ private:
     AdviceTraces traces_;
     WaitingAdvice waiting_;
     bool onGpu_;
-    bool isWhole_; ///< no steps were recorded
+    bool isWhole_;                 ///< no steps were recorded
+    Nanoseconds idle_{0};          ///< of the GPUs in all steps
+    Nanoseconds outsideOfCode_{0}; ///< of it: no thread is in an op or a CUDA call
     AdviceTable table_;
 };
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilescope::query {
@@ -87,14 +88,26 @@ struct AdviceTrace {
 
     std::vector<ActivityKind> kinds = {};
     std::vector<Activity> activities = {};
-    analysis::IdleReasons host = {};                    ///< on a GPU
+    analysis::IdleReasons host = {}; ///< on a GPU
+    std::vector<analysis::Interval> inCode =
+        {}; ///< some thread is in an op or a CUDA call: a result of unionOf()
+    /// Of a copy between host and device.
+    struct CopySize {
+        std::uint32_t activity = 0; ///< index into `activities`
+        std::int64_t bytes = 0;
+    };
+    std::vector<CopySize> copies = {};
+    /// Kernels of collectives: index into `activities`, and correlation.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> communications = {};
+    std::vector<std::uint32_t> replayed = {}; ///< activities that a graph replays: indices into `activities`
     std::vector<analysis::GroupedTime> loading = {};    ///< on a CPU
     std::vector<analysis::GroupedTime> recomputed = {}; ///< ops of backward that repeat forward, on a CPU
     std::map<DeviceIndex, AdviceDevice> devices = {};
     Bytes allocatedAtPeak{};
     Bytes reservedAtPeak{};
 
-    bool hasCalls = false;      ///< CUDA calls of the host
+    bool hasCalls = false; ///< CUDA calls of the host
+    bool hasOps = false;
     bool hasLaunches = false;   ///< times at which activities were launched, or calls that launch
     bool hasHostEvents = false; ///< ranges, ops or frames
     bool hasBackwardOps = false;

@@ -68,6 +68,24 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
         return "the idle time of the GPU in which samples of the host were within logging, progress bars or "
                "trackers "
                "of experiments";
+    case AdviceRule::StartUp:
+        return "the idle time of the GPU during these calls, functions and ranges; they are what a process "
+               "does "
+               "once";
+    case AdviceRule::HostCopies:
+        return "the time of copies between host and GPU in which no kernel runs";
+    case AdviceRule::SmallCollectives:
+        return "the time of all-reduces of at most 256 KiB in which no compute kernel runs, without the "
+               "longest of "
+               "each "
+               "step";
+    case AdviceRule::UnevenRanks:
+        return "by rank, the time of compute kernels of the rank that computes longest, less the mean of all "
+               "ranks";
+    case AdviceRule::ConvolutionLayouts:
+        return "the time of these kernels where nothing else runs";
+    case AdviceRule::EagerSteps:
+        return "the idle time of the GPU in steps that replay no graph, while others do";
     }
     return {};
 }
@@ -134,6 +152,32 @@ std::string_view remedyOf(AdviceRule rule)
         return "Use the fused optimizer (fused=True), whose step is a few launches, or compile its step.";
     case AdviceRule::Logging:
         return "Log every N steps, and values that are on the host already.";
+    case AdviceRule::StartUp:
+        return "It happens once: record more steps, or leave the beginning out (record --delay). Between "
+               "runs, keep "
+               "what was compiled (TORCHINDUCTOR_CACHE_DIR, a cache of XLA); kernels are loaded at their "
+               "first launch, "
+               "so run one step before what matters.";
+    case AdviceRule::HostCopies:
+        return "Copy less: keep what does not change on the GPU, copy it in the type in which it is used, "
+               "and make it "
+               "there if it can be computed.";
+    case AdviceRule::SmallCollectives:
+        return "Join them: larger buckets of gradients (bucket_cap_mb), one all-reduce for several values, "
+               "or a "
+               "coalescing manager.";
+    case AdviceRule::UnevenRanks:
+        return "Give that rank less work: balance the stages of a pipeline, the experts, or the lengths of "
+               "sequences.";
+    case AdviceRule::ConvolutionLayouts:
+        return "Keep model and input in channels_last (model.to(memory_format=torch.channels_last)), as the "
+               "kernels "
+               "want "
+               "it.";
+    case AdviceRule::EagerSteps:
+        return "Find out why these steps were not replayed: shapes that were not captured, a graph break, or "
+               "a path "
+               "that was compiled without graphs (torch._inductor.config.triton.cudagraphs).";
     }
     return {};
 }

@@ -107,6 +107,13 @@ protected:
     std::filesystem::path file_ = folder_ / "advice.tscope";
 };
 
+/// At stake by the rule, 0 without a finding.
+Nanoseconds of(const AdviceTable& table, AdviceRule rule)
+{
+    const auto found = std::ranges::find(table.rows, rule, &Advice::rule);
+    return found == table.rows.end() ? 0_ns : found->atStake;
+}
+
 } // namespace
 
 TEST_F(AdviceTables, ABusyStepNeedsNone)
@@ -229,6 +236,75 @@ TEST_F(AdviceTables, CopiesFromPageableMemoryAndExposedOnesAreToldApart)
     EXPECT_EQ(whyNot(withCopy("Memcpy HtoD", 150'000), AdviceRule::PageableCopy),
               "whether the host's memory is page-locked was not recorded");
     EXPECT_TRUE(isSilent(withCopy("Memcpy HtoD (Pinned -> Device)", 50'000), AdviceRule::ExposedCopy));
+}
+
+TEST_F(AdviceTables, CopiesThatNoKernelCouldHideAreAFindingOfTheirOwn)
+{
+    const AdviceTable table = adviceFor(
+        [](FakeTrace& trace, std::int64_t start) {
+            longKernel(trace, start, 30'000);
+            trace.kernel("Memcpy HtoD (Pinned -> Device)", start + 30'000, start + kStepLength)
+                .launchedAt(start);
+        },
+        [](TraceBatch& batch, StringTable& strings) {
+            for (DeviceEvent& event : batch.deviceEvents)
+                if (strings.text(event.name).starts_with("Memcpy")) {
+                    event.kind = DeviceEventKind::Memcpy;
+                    event.copy = CopyKind::HostToDevice;
+                }
+        });
+    EXPECT_EQ(only(table, AdviceRule::HostCopies).atStake, 1'940'000_ns);
+    EXPECT_EQ(table.rows.front().rule, AdviceRule::HostCopies) << "97 % of the step comes first";
+    EXPECT_EQ(only(table, AdviceRule::ExposedCopy).atStake, 60'000_ns) << "kernels could hide no more";
+}
+
+TEST_F(AdviceTables, WhatAProcessDoesOnceIsStartUpAndNoLaunchBoundStep)
+{
+    FakeTrace trace;
+    trace.call("cudaDeviceGetStreamPriorityRange", ApiKind::Other, 0, 29'000'000);
+    trace.call("cudaFree", ApiKind::Memory, 29'000'000, 30'000'000);
+    trace.call("cudaLaunchKernel", ApiKind::Launch, 30'000'000, 33'000'000);
+    trace.kernel("norm_kernel", 33'100'000, 34'000'000).launchedAt(30'000'000);
+    trace.kernel("norm_kernel", 34'100'000, 35'000'000).launchedAt(34'090'000);
+    const AdviceTable table = adviceOf(
+        trace,
+        [](TraceBatch& batch, StringTable&) {
+            batch.apiCalls.back().correlation = batch.deviceEvents.front().correlation;
+        },
+        true);
+    const Advice found = only(table, AdviceRule::StartUp);
+    EXPECT_EQ(found.atStake, 33'000'000_ns);
+    EXPECT_THAT(found.sentence, HasSubstr("most for CUDA initialisation"));
+    EXPECT_EQ(found.evidence.size(), 3U) << "two calls that initialise, and a kernel that is loaded";
+    EXPECT_LT(of(table, AdviceRule::LaunchBound), 200'000_ns);
+    EXPECT_EQ(of(table, AdviceRule::Fragmentation), 0_ns);
+}
+
+TEST_F(AdviceTables, LayoutsOfConvolutionsAreNamed)
+{
+    const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        trace.kernel("void cudnn::ops::nchwToNhwcKernel<float>(float*)", start, start + 100'000)
+            .launchedAt(start);
+        trace.kernel("sm80_xmma_fprop_implicit_gemm_f32", start + 100'000, start + kStepLength)
+            .launchedAt(start);
+    });
+    EXPECT_EQ(only(table, AdviceRule::ConvolutionLayouts).atStake, 200'000_ns);
+}
+
+TEST_F(AdviceTables, StepsThatReplayNoGraphWhileOthersDoAreNamed)
+{
+    const auto plant = [](FakeTrace& trace, std::int64_t start) {
+        for (int i = 0; i < 10; ++i)
+            trace.kernel("norm_kernel", start + i * 100'000, start + i * 100'000 + 50'000)
+                .launchedAt(start + i * 100'000 - 5'000);
+    };
+    const AdviceTable table = adviceFor(plant, [](TraceBatch& batch, StringTable&) {
+        for (DeviceEvent& event : batch.deviceEvents)
+            if (event.step == 0)
+                event.graphNode = 1;
+    });
+    EXPECT_EQ(only(table, AdviceRule::EagerSteps).atStake, 500'000_ns);
+    EXPECT_TRUE(isSilent(adviceFor(plant), AdviceRule::EagerSteps)) << "none replays a graph";
 }
 
 TEST_F(AdviceTables, SmallNeighboursCouldBeOneKernel)
@@ -404,13 +480,6 @@ TEST_F(AdviceTables, WithoutStepsTheRecordingIsOne)
     EXPECT_EQ(table.wall, 400'000_ns);
     EXPECT_EQ(only(table, AdviceRule::LaunchBound).atStake, 190'000_ns);
     EXPECT_EQ(whyNot(table, AdviceRule::DataLoading), "no host events were recorded");
-}
-
-/// At stake by the rule, 0 without a finding.
-Nanoseconds of(const AdviceTable& table, AdviceRule rule)
-{
-    const auto found = std::ranges::find(table.rows, rule, &Advice::rule);
-    return found == table.rows.end() ? 0_ns : found->atStake;
 }
 
 /// What is at stake in all ranks is the sum of what is at stake in each. A rank leaves out what is little.
