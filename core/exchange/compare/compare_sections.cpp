@@ -399,6 +399,34 @@ std::string spanSentence(const Comparison& comparison)
                        side('A', comparison.a, a), side('B', comparison.b, b));
 }
 
+/// "A and B differ by GPU (NVIDIA H100; AMD Instinct MI300X), ranks (8; 2) and batch (4; 8)." Empty: by none of these.
+std::string unlikeSides(const Comparison& comparison)
+{
+    std::vector<std::string> unlike;
+    const auto add = [&unlike](std::string_view what, const query::ComparedFact& fact) {
+        const auto orNone = [](const std::string& value) { return value.empty() ? "none" : value; };
+        unlike.push_back(fmt::format("{} ({}; {})", what, orNone(fact.a), orNone(fact.b)));
+    };
+    for (const query::ComparedFact& fact : comparison.environment)
+        if (fact.key == "gpu.name" || fact.key == "gpu.0.name")
+            add("GPU", fact);
+    for (const query::ComparedFact& fact : comparison.environment)
+        if (fact.key == "ranks")
+            add("ranks", fact);
+    constexpr std::array<std::string_view, 8> kVersions{
+        "torch", "python", "cuda", "driver.cuda", "nccl", "hip_runtime", "cuda_runtime", "cuda_driver"};
+    for (const query::ComparedFact& fact : comparison.environment)
+        if (std::ranges::find(kVersions, fact.key) != kVersions.end())
+            add(fact.key, fact);
+    for (const query::ComparedFact& fact : comparison.parameters)
+        if (fact.key == "batch")
+            add("batch", fact);
+    std::string text;
+    for (std::size_t i = 0; i < unlike.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == unlike.size() ? " and " : ", ") + unlike[i];
+    return text.empty() ? text : "A and B differ by " + text + ".";
+}
+
 /// Where the deviation between runs comes from, for people.
 std::string betweenRunsText(const analysis::BetweenRuns& between)
 {
@@ -490,6 +518,9 @@ std::vector<std::string> flagLines(const Comparison& comparison)
 {
     constexpr std::size_t kMost = 6;
     std::vector<std::string> lines;
+    if (comparison.a.run.coversRecording() || comparison.b.run.coversRecording())
+        if (std::string unlike = unlikeSides(comparison); !unlike.empty())
+            lines.push_back(std::move(unlike));
     for (const auto& [letter, side] : {std::pair('A', &comparison.a), std::pair('B', &comparison.b)}) {
         if (side->losses.empty())
             continue;

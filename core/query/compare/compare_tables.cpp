@@ -102,6 +102,11 @@ std::vector<std::pair<std::string, std::string>> environmentOf(const store::RunR
         if (!changesByItself)
             facts.emplace_back(entry.key, entry.value + (entry.unit.empty() ? "" : " " + entry.unit));
     }
+    const RunTopology topology = reader.topology(run);
+    const auto ranks = std::ranges::count_if(
+        topology.processes, [](const TracedProcess& process) { return process.rank.has_value(); });
+    if (ranks > 0)
+        facts.emplace_back("ranks", std::to_string(ranks));
     return facts;
 }
 

@@ -23,7 +23,8 @@ constexpr double kEnough = 0.99;
 void describeCall(AlignedCall& call, DeviceEventKind kind)
 {
     analysis::KernelDescription description = analysis::KernelFamilies::standard().describe(call.name, kind);
-    call.shortName = std::move(description.shortName);
+    if (!description.shortName.empty())
+        call.shortName = std::move(description.shortName);
     call.family = description.family;
 }
 
@@ -93,7 +94,8 @@ private:
         if (!isNew)
             return facts;
         analysis::KernelDescription description = analysis::KernelFamilies::standard().describe(name);
-        facts.shortName = std::move(description.shortName);
+        facts.shortName =
+            description.shortName.empty() ? std::string(name) : std::move(description.shortName);
         facts.family = description.family;
         facts.keys[0] = keyOf("n" + std::string(name));
         facts.keys[1] = keyOf("s" + facts.shortName);
@@ -212,7 +214,8 @@ private:
         aligned_ += timeA + timeB;
         placeBefore_ = kernels_[0][beginA].place;
         const std::string& place = placeOr(placeBefore_, kernels_[1][beginB].place);
-        const bool isSame = isPair && kernels_[0][beginA].name == kernels_[1][beginB].name;
+        const bool isSame =
+            isPair && sequences_.facts(0, beginA).shortName == sequences_.facts(1, beginB).shortName;
         AlignedCall& call = isSame ? single(0, beginA, place) : replaced(beginA, endA, beginB, endB, place);
         call.a = call.a.value_or(0) + timeA;
         call.b = call.b.value_or(0) + timeB;
@@ -227,7 +230,7 @@ private:
     AlignedCall& single(std::size_t side, std::size_t at, const std::string& place)
     {
         const SequencedKernel& kernel = kernels_[side][at];
-        AlignedCall& call = calls_[{place, std::string(kernel.name), Group::Single}];
+        AlignedCall& call = calls_[{place, sequences_.facts(side, at).shortName, Group::Single}];
         if (call.name.empty()) {
             call.place = place;
             call.name = kernel.name;
@@ -294,6 +297,28 @@ std::string withoutLine(const std::string& frame)
     return frame.substr(begin, open - begin) + frame.substr(close + 1);
 }
 
+/// `FSDP.forward (layers.*)` of `FSDP.forward (layers.3)`: numbers of layers in the names of ops, as in those of modules.
+std::string withoutLayers(std::string_view op)
+{
+    constexpr std::string_view kBefore = ".#[/";
+    std::string text;
+    for (std::size_t i = 0; i < op.size(); ++i) {
+        text += op[i];
+        if (kBefore.find(op[i]) == std::string_view::npos)
+            continue;
+        std::size_t end = i + 1;
+        while (end < op.size() && op[end] >= '0' && op[end] <= '9')
+            ++end;
+        const bool isWhole =
+            end == op.size() || std::string_view(").]/ _:").find(op[end]) != std::string_view::npos;
+        if (end > i + 1 && isWhole) {
+            text += '*';
+            i = end - 1;
+        }
+    }
+    return text;
+}
+
 /// The compute kernels at the ends of a call tree, with the ops or the frame around them.
 void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 {
@@ -317,7 +342,7 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
                 place = withoutLine(tree.nameOf(at));
                 break;
             }
-            place = tree.nameOf(at) + (place.empty() ? "" : "/" + place);
+            place = withoutLayers(tree.nameOf(at)) + (place.empty() ? "" : "/" + place);
         }
         times[{.place = std::move(place), .name = tree.nameOf(node)}] += static_cast<double>(end.amount);
     }
@@ -361,6 +386,49 @@ std::vector<SequencedKernel> sequenceOf(const AlignedSide& side, const ProcessQu
     return sequence;
 }
 
+/// In a place where A has products, convolutions or attention that B lacks and the other way round, these replace each
+/// other.
+void joinReplaced(std::vector<AlignedCall>& calls)
+{
+    using Key = std::pair<std::string, KernelFamily>;
+    std::map<Key, std::array<std::vector<std::size_t>, 2>> open; // calls of one side only
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const AlignedCall& call = calls[i];
+        const bool isInOrder = call.family == KernelFamily::Matmul ||
+                               call.family == KernelFamily::Attention ||
+                               call.family == KernelFamily::Convolution;
+        if (isInOrder && !call.place.empty() && call.a.has_value() != call.b.has_value())
+            open[{call.place, call.family}][call.a ? 0 : 1].push_back(i);
+    }
+    std::vector<bool> joined(calls.size(), false);
+    for (const auto& [key, sides] : open) {
+        if (sides[0].empty() || sides[1].empty())
+            continue;
+        AlignedCall call{.place = key.first, .family = key.second, .isReplaced = true};
+        for (std::size_t side = 0; side < sides.size(); ++side) {
+            std::string names;
+            for (const std::size_t i : sides[side]) {
+                names += (names.empty() ? "" : " + ") + calls[i].shortName;
+                std::optional<double>& time = side == 0 ? call.a : call.b;
+                time = time.value_or(0) + (side == 0 ? calls[i].a : calls[i].b).value_or(0);
+                joined[i] = true;
+            }
+            call.shortName += (side == 0 ? "" : " -> ") + names;
+        }
+        call.name = call.shortName;
+        calls.push_back(std::move(call));
+        joined.push_back(false);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        if (!joined[i]) {
+            if (kept != i)
+                calls[kept] = std::move(calls[i]);
+            ++kept;
+        }
+    calls.resize(kept);
+}
+
 /// Aligns steps on a CPU: ops by name alone.
 CallTimes byName(const CallTimes& calls)
 {
@@ -389,27 +457,23 @@ std::string_view explain(AlignedBy by)
 StepAlignment alignByPlace(AlignedBy by, const CallTimes& a, const CallTimes& b, bool onGpu)
 {
     StepAlignment alignment{.by = by, .aligned = sharedTime(a, b)};
-    const auto add = [&](const PlacedCall& call, std::optional<double> left, std::optional<double> right) {
-        AlignedCall& made = alignment.calls.emplace_back(AlignedCall{
-            .place = call.place, .name = call.name, .shortName = call.name, .a = left, .b = right});
-        if (onGpu)
-            describeCall(made, call.kind);
-    };
-    auto left = a.begin();
-    auto right = b.begin();
-    while (left != a.end() || right != b.end()) {
-        if (right == b.end() || (left != a.end() && left->first < right->first)) {
-            add(left->first, left->second, std::nullopt);
-            ++left;
-        } else if (left == a.end() || right->first < left->first) {
-            add(right->first, std::nullopt, right->second);
-            ++right;
-        } else {
-            add(left->first, left->second, right->second);
-            ++left;
-            ++right;
+    std::map<std::pair<std::string, std::string>, AlignedCall> calls; // by place and short name
+    const auto add = [&](const CallTimes& times, std::optional<double> AlignedCall::*side) {
+        for (const auto& [placed, ns] : times) {
+            AlignedCall call{.place = placed.place, .name = placed.name, .shortName = placed.name};
+            if (onGpu)
+                describeCall(call, placed.kind);
+            const auto known =
+                calls.try_emplace({call.place, onGpu ? call.shortName : call.name}, std::move(call)).first;
+            known->second.*side = (known->second.*side).value_or(0) + ns;
         }
-    }
+    };
+    add(a, &AlignedCall::a);
+    add(b, &AlignedCall::b);
+    for (auto& [key, call] : calls)
+        alignment.calls.push_back(std::move(call));
+    if (onGpu)
+        joinReplaced(alignment.calls);
     return alignment;
 }
 

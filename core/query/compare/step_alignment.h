@@ -43,7 +43,9 @@ struct StepAlignment {
     std::vector<AlignedCall> calls = {};
 };
 
-/// Pairs calls of one name in one place. A place that both sides have is aligned.
+/// Pairs calls in one place: on a GPU, kernels of one short name are one call, and what is left of the matrix products,
+/// convolutions and attention of both sides, as other vendors and versions have them, replaces each other. A place that both
+/// sides have is aligned.
 StepAlignment alignByPlace(AlignedBy by, const CallTimes& a, const CallTimes& b, bool onGpu);
 
 /// A kernel at its position in the step.
