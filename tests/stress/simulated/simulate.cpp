@@ -33,17 +33,20 @@ void writeJson(const std::filesystem::path& path, const nlohmann::json& json)
         throw std::runtime_error(path.string() + ": cannot be written");
 }
 
-nlohmann::json wallsOf(const SimulatedProgram& program, const Scale& scale)
+nlohmann::json wallsOf(const SimulatedProgram& program, const Scale& scale,
+                       const std::vector<std::int32_t>& endStreams)
 {
     nlohmann::json walls = nlohmann::json::array();
-    for (const StepTruth& step : truthOf(program, execute(program, scale)).steps)
+    for (const StepTruth& step : truthOf(program, execute(program, scale), endStreams).steps)
         walls.push_back({{"rank", step.rank}, {"step", step.number}, {"wall", step.wall.length().count()}});
     return walls;
 }
 
 /// By change, the wall times after it: each kind of work of the device at half and twice the time, all of them
 /// at half the time, communication without time, and a host without time.
-nlohmann::json changedWalls(const SimulatedProgram& program, const Execution& execution)
+/// \param endStreams  of the unchanged program
+nlohmann::json changedWalls(const SimulatedProgram& program, const Execution& execution,
+                            const std::vector<std::int32_t>& endStreams)
 {
     nlohmann::json changes = nlohmann::json::object();
     Scale half;
@@ -57,19 +60,19 @@ nlohmann::json changedWalls(const SimulatedProgram& program, const Execution& ex
         for (const auto& [factor, word] : {std::pair(0.5, "=0.5"), std::pair(2.0, "=2")}) {
             Scale scale;
             scale[work] = factor;
-            changes[std::string(wordOf(work)) + word] = wallsOf(program, scale);
+            changes[std::string(wordOf(work)) + word] = wallsOf(program, scale, endStreams);
         }
     }
-    changes["device=0.5"] = wallsOf(program, half);
+    changes["device=0.5"] = wallsOf(program, half, endStreams);
     Scale free;
     for (const Work work : {Work::Host, Work::Allocation, Work::Tracing, Work::Call, Work::Latency})
         free[work] = 0;
-    changes["free launches"] = wallsOf(program, free);
+    changes["free launches"] = wallsOf(program, free, endStreams);
     if (std::ranges::any_of(execution.works,
                             [](const ExecutedWork& each) { return each.collective != kNoNumber; })) {
         Scale noTransfer;
         noTransfer[Work::Communication] = 0;
-        changes["free communication"] = wallsOf(program, noTransfer);
+        changes["free communication"] = wallsOf(program, noTransfer, endStreams);
     }
     return changes;
 }
@@ -92,12 +95,13 @@ void writeProgram(const SimulatedProgram& program, const std::filesystem::path& 
 {
     std::filesystem::create_directories(folder);
     const Execution execution = execute(program);
-    nlohmann::json truth = jsonOf(truthOf(program, execution));
+    const Truth known = truthOf(program, execution);
+    nlohmann::json truth = jsonOf(known);
     truth["tags"] = program.tags;
-    truth["what_if"] = changedWalls(program, execution);
+    truth["what_if"] = changedWalls(program, execution, known.endStreams);
     if (std::ranges::any_of(program.threads, isOfLoader)) {
         const SimulatedProgram ready = withBatchesReady(program);
-        truth["what_if_ready"] = changedWalls(ready, execute(ready));
+        truth["what_if_ready"] = changedWalls(ready, execute(ready), known.endStreams);
     }
     writeJson(folder / "program.json", jsonOf(program));
     writeJson(folder / "truth.json", truth);

@@ -33,15 +33,18 @@ Duration lengthWithin(const std::vector<Span>& spans, Span limits)
 
 class TruthFinder {
 public:
-    TruthFinder(const SimulatedProgram& program, const Execution& execution)
-        : program_(program), execution_(execution)
+    TruthFinder(const SimulatedProgram& program, const Execution& execution,
+                const std::vector<std::int32_t>& endStreams = {})
+        : program_(program), execution_(execution), endStreams_(endStreams)
     {
     }
 
     Truth find()
     {
-        for (std::size_t rank = 0; rank < program_.clocks.size(); ++rank)
+        for (std::size_t rank = 0; rank < program_.clocks.size(); ++rank) {
             addRank(rank);
+            truth_.endStreams.push_back(endStreamOf(rank));
+        }
         addMeetings();
         return std::move(truth_);
     }
@@ -123,14 +126,23 @@ private:
         }
     }
 
-    std::vector<StepEnd> stepsOf(std::size_t rank) const
+    /// The stream that works most for the steps of a rank.
+    std::int32_t endStreamOf(std::size_t rank) const
     {
+        if (rank < endStreams_.size())
+            return endStreams_[rank];
         std::map<std::int32_t, Duration> busyOf;
         for (const ExecutedWork& work : execution_.works)
             if (work.rank == rank && work.step != kNoNumber)
                 busyOf[work.stream] += work.end - work.start;
         const auto busiest =
             std::ranges::max_element(busyOf, {}, [](const auto& each) { return each.second; });
+        return busiest == busyOf.end() ? 0 : busiest->first;
+    }
+
+    std::vector<StepEnd> stepsOf(std::size_t rank) const
+    {
+        const std::int32_t endStream = endStreamOf(rank);
         std::vector<StepEnd> steps;
         for (const ExecutedRange& range : execution_.ranges) {
             if (range.kind != RangeKind::Step || program_.threads[range.thread].rank != rank)
@@ -138,7 +150,7 @@ private:
             StepEnd step{.step = {.rank = rank, .number = range.number, .wall = {range.start, range.end}},
                          .last = lastPieceOf(range.thread, range.end)};
             for (const ExecutedWork& work : execution_.works)
-                if (work.rank == rank && work.step == range.number && work.stream == busiest->first &&
+                if (work.rank == rank && work.step == range.number && work.stream == endStream &&
                     work.end > step.step.wall.end) {
                     step.step.wall.end = work.end;
                     step.last = work.piece;
@@ -205,6 +217,7 @@ private:
 
     const SimulatedProgram& program_;
     const Execution& execution_;
+    const std::vector<std::int32_t> endStreams_;
     Truth truth_;
 };
 
@@ -219,9 +232,10 @@ nlohmann::json jsonOf(const WorkTimes& times)
 
 } // namespace
 
-Truth truthOf(const SimulatedProgram& program, const Execution& execution)
+Truth truthOf(const SimulatedProgram& program, const Execution& execution,
+              const std::vector<std::int32_t>& endStreams)
 {
-    return TruthFinder(program, execution).find();
+    return TruthFinder(program, execution, endStreams).find();
 }
 
 PeriodTruth truthOfPeriod(const SimulatedProgram& program, const Execution& execution, std::size_t rank,

@@ -49,9 +49,13 @@ struct CollectiveTruth {
 struct Truth {
     std::vector<StepTruth> steps; ///< by rank, then in order of time
     std::vector<CollectiveTruth> collectives;
+    std::vector<std::int32_t> endStreams; ///< by rank: the stream that works most for steps
 };
 
-Truth truthOf(const SimulatedProgram& program, const Execution& execution);
+/// \param endStreams  by rank: the stream whose work ends steps; empty: the one that works most for them. A changed program
+///                    is compared with the unchanged one by the same stream
+Truth truthOf(const SimulatedProgram& program, const Execution& execution,
+              const std::vector<std::int32_t>& endStreams = {});
 
 /// A period of a device: it ends when work of a rank begins or, if none begins then, ends.
 struct PeriodTruth {
