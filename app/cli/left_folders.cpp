@@ -98,10 +98,10 @@ void tidyLeftFolders(const fs::path& output) noexcept
             if (isWorkingFolder(entry.path()) && isLeft(entry.path()) && !isUsed(entry.path()))
                 left.push_back(entry.path());
         std::ranges::sort(left);
-        const auto empty = std::ranges::stable_partition(left, holdsEvents);
-        for (const fs::path& folder : empty)
-            fs::remove_all(folder, error);
-        left.erase(empty.begin(), empty.end());
+        const auto empty = std::stable_partition(left.begin(), left.end(), holdsEvents);
+        for (auto folder = empty; folder != left.end(); ++folder)
+            fs::remove_all(*folder, error);
+        left.erase(empty, left.end());
         for (std::size_t i = 0; i < std::min(left.size(), kMostNamed); ++i)
             std::cerr << "tilescope record: an earlier recording that was killed has left "
                       << shellPath(left[i]) << "; `tilescope import` of it reads what it holds" << std::endl;

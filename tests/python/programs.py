@@ -83,7 +83,7 @@ ALONE = {
     "user_signal": "import os, time; os.kill(os.getpid(), 10); time.sleep(5)",
     "broken_pipe": "import signal, os; signal.signal(signal.SIGPIPE, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGPIPE)",
     "handler": "import signal, os\nsignal.signal(15, lambda *a: print('handled', a[0]))\nos.kill(os.getpid(), 15); print('went on')",
-    "timer": "import signal, time\nhits = []\nsignal.signal(signal.SIGALRM, lambda *a: hits.append(1)); signal.setitimer(signal.ITIMER_REAL, .01, .01)\ntime.sleep(.2); print(len(hits) > 3)",
+    "timer": "import signal, time\nhits = []\nsignal.signal(signal.SIGALRM, lambda *a: hits.append(1)); signal.setitimer(signal.ITIMER_REAL, .01, .01)\ntime.sleep(.2); signal.setitimer(signal.ITIMER_REAL, 0); print(len(hits) > 3)",
     "at_exit": "import atexit; atexit.register(print, 'first'); atexit.register(lambda: 1 / 0)",
     "input": "import sys; print(repr(sys.stdin.read()), sys.stdin.isatty())",
     "identity": "import os, inspect, pickle, types, posix\nprint(os._exit is posix._exit, os._exit, inspect.signature(os._exit), pickle.dumps(os._exit), type(os.execv), os.execv.__doc__[:20])",
