@@ -43,7 +43,7 @@ TEST(LoadedBatches, ABatchThatIsReadyTookTheUsualTime)
 
 TEST(LoadedBatches, ATimeThatIsLongForAReadyBatchIsAWaitWhereverItIsTheShortest)
 {
-    const std::vector<Interval> taken{micros(0, 1'550), micros(2'700, 2'955), micros(4'200, 4'545),
+    const std::vector<Interval> taken{micros(0, 1'850), micros(2'700, 2'955), micros(4'200, 4'545),
                                       micros(5'700, 5'970)};
     const auto batches = loadedBatches(taken);
     for (std::size_t i = 1; i < taken.size(); ++i) {
