@@ -16,11 +16,11 @@ constexpr int kLeastSaved = 10; ///< the device decides if one part in so many o
 /// Replays work in half of its time.
 class HalvedWork {
 public:
-    HalvedWork(std::span<const LaunchedWork> works, std::span<const Interval> waits)
+    HalvedWork(std::span<const QueuedWork> works, std::span<const Interval> waits)
         : works_(works), waits_(waits)
     {
         std::optional<Nanoseconds> least;
-        for (const LaunchedWork& work : works)
+        for (const QueuedWork& work : works)
             if (work.launched != Timestamp{} && work.launched <= work.time.start)
                 least = std::min(least.value_or(Nanoseconds::max()), work.time.start - work.launched);
         known_ = least.has_value();
@@ -65,7 +65,7 @@ private:
 
     void replay(std::size_t i)
     {
-        const LaunchedWork& work = works_[i];
+        const QueuedWork& work = works_[i];
         Stream& stream = streams_[work.stream];
         std::optional<Timestamp> start;
         if (work.launched != Timestamp{})
@@ -94,7 +94,7 @@ private:
         shift_ = std::max(shift_, wait.end - resumed);
     }
 
-    std::span<const LaunchedWork> works_;
+    std::span<const QueuedWork> works_;
     std::span<const Interval> waits_;
     bool known_ = false;
     Nanoseconds lag_{0};
@@ -105,14 +105,14 @@ private:
 
 } // namespace
 
-bool hostDecides(std::span<const LaunchedWork> works, std::span<const Interval> waits)
+bool hostDecides(std::span<const QueuedWork> works, std::span<const Interval> waits)
 {
     HalvedWork halved(works, waits);
     if (works.size() < 2 || !halved.isKnown())
         return false;
     std::vector<Interval> busy;
     // The last work takes half of its time, whatever decides when it begins.
-    for (const LaunchedWork& work : works.first(works.size() - 1))
+    for (const QueuedWork& work : works.first(works.size() - 1))
         busy.push_back(work.time);
     return kLeastSaved * halved.saved() < lengthOf(unionOf(std::move(busy))) / 2;
 }

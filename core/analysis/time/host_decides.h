@@ -9,7 +9,7 @@
 namespace tilescope::analysis {
 
 /// Work of a device and when the host launched it; epoch: unknown.
-struct LaunchedWork {
+struct QueuedWork {
     Interval time{};
     Timestamp launched{};
     StreamId stream = {};
@@ -25,6 +25,6 @@ struct LaunchedWork {
 /// \param works  of one process, by start
 /// \param waits  times in which the host waited for the device, or for a place in its queue, by end
 /// O(n log n).
-bool hostDecides(std::span<const LaunchedWork> works, std::span<const Interval> waits);
+bool hostDecides(std::span<const QueuedWork> works, std::span<const Interval> waits);
 
 } // namespace tilescope::analysis

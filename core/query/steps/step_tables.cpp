@@ -156,7 +156,7 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
                 waits[process].push_back({call.start, call.end});
         std::ranges::sort(waits[process], {}, &analysis::Interval::end);
     }
-    std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<analysis::LaunchedWork>> works;
+    std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<analysis::QueuedWork>> works;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
         if (event.step != kNoStep)
             works[{filter.topology().of(event.device, event.stream), event.step}].push_back(
@@ -168,7 +168,7 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
         if (!isOpen(row) || found == works.end())
             continue;
         std::ranges::stable_sort(found->second, {},
-                                 [](const analysis::LaunchedWork& work) { return work.time.start; });
+                                 [](const analysis::QueuedWork& work) { return work.time.start; });
         const std::vector<analysis::Interval>& all = waits[row.inRun];
         const auto first =
             std::ranges::lower_bound(all, found->second.front().time.start, {}, &analysis::Interval::end);

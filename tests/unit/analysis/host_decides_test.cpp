@@ -17,7 +17,7 @@ Timestamp atMicros(std::int64_t micros)
 
 /// Kernels of 50 µs that the host launches every `period` µs; a launch takes 5 µs. The queue has room for `depth`.
 struct LaunchingHost {
-    std::vector<LaunchedWork> works;
+    std::vector<QueuedWork> works;
     std::vector<Interval> waits;
 
     explicit LaunchingHost(std::int64_t period, std::size_t depth = 1'000)
@@ -59,7 +59,7 @@ TEST(HostDecides, NotWhereItWaitsForTheDevice)
 TEST(HostDecides, IsUnknownWithoutLaunches)
 {
     LaunchingHost program(53);
-    for (LaunchedWork& work : program.works)
+    for (QueuedWork& work : program.works)
         work.launched = {};
     EXPECT_FALSE(hostDecides(program.works, program.waits));
 }
