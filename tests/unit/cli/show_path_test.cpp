@@ -1,5 +1,6 @@
 // `show FILE path` of runs of one and of several ranks.
 
+#include "core/query/runs/run_tables.h"
 #include "core/store/run_reader.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/unit/cli/show_fixture.h"
@@ -82,7 +83,8 @@ TEST_F(ShowPath, PartsInTwoSpansAddUpToThoseOfTheStep)
     const json whole = valid("show-path", {file, "path", "--rank", "0"})[2];
     // --from and --to count from the first event, start_ns from the start of the run.
     const store::RunReader reader(file);
-    const auto first = reader.span(RunId{1})->first.time_since_epoch().count();
+    const auto first =
+        (reader.span(RunId{1})->first - query::chooseRun(reader, RunId{1}).clockOrigin).count();
     const auto start = whole["start_ns"].get<std::int64_t>() - first;
     const auto wall = whole["wall_ns"].get<std::int64_t>();
     const auto of = [&](std::int64_t from, std::int64_t to) {
