@@ -113,9 +113,8 @@ StepType stepTypeOf(std::string_view name)
         return name.ends_with("run_training_batch") ? StepType::Train : StepType::Validation;
     const std::string_view stem = withoutNumber(name);
     const auto has = [stem](std::string_view word) {
-        return !std::ranges::search(stem, word, [](unsigned char a, unsigned char b) {
-                    return std::tolower(a) == b;
-                }).empty();
+        const auto isSame = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+        return std::search(stem.begin(), stem.end(), word.begin(), word.end(), isSame) != stem.end();
     };
     if (has("valid") || has("eval") || has("test"))
         return StepType::Validation;
