@@ -408,7 +408,7 @@ struct Repeated {
 Repeated repeatUntilDecided(const Recording& recording, analysis::TimeDifference first, std::size_t repeats,
                             double factor, Random& random)
 {
-    Repeated repeated{.last = std::move(first), .repeats = repeats};
+    Repeated repeated{.last = first, .repeats = repeats};
     while (repeated.last.verdict == Verdict::Inconclusive) {
         const auto asked = repeated.last.repeatsNeeded();
         if (!asked)
