@@ -180,7 +180,7 @@ std::unique_ptr<Answer> RemoteHost::begin(std::string_view request) const
     return std::make_unique<Answer>(link_, bundle_, request);
 }
 
-RemoteHost RemoteHost::untold() const
+RemoteHost RemoteHost::withoutProgress() const
 {
     RemoteHost other(*this);
     other.watch_ = {};

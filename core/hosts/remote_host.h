@@ -60,8 +60,8 @@ public:
     static constexpr int kAttempts = 5;
 
     RemoteHost(Host host, HostWatch watch);
-    /// The same host for another thread, which nothing is told.
-    RemoteHost untold() const;
+    /// A copy for use by another thread, which reports no progress.
+    RemoteHost withoutProgress() const;
 
     const Host& host() const { return link_.host(); }
 

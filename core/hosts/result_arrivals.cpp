@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 ResultArrivals::ResultArrivals(const RemoteHost& host, std::string job, fs::path file, fs::path copies,
                                std::function<void(std::int64_t)> onArrival)
-    : host_(host.untold()), job_(std::move(job)), file_(std::move(file)), copies_(std::move(copies)),
+    : host_(host.withoutProgress()), job_(std::move(job)), file_(std::move(file)), copies_(std::move(copies)),
       onArrival_(std::move(onArrival)), thread_([this](const std::stop_token& stop) { work(stop); })
 {
 }

@@ -31,7 +31,7 @@ STEMS = {
     "canceled": "cancelled", "modeled": "modelled", "utiliz": "utilis", "quantiz": "quantis", "analyz": "analys",
     "center": "centre", "favor": "favour", "artifact": "artefact",
 }
-# A private word, in prose or as a part of a name, and the terms of the field.
+# Words for which the field has a term, as written in prose or as a part of a name, with that term.
 TERMS = {
     "seat": "rank", "party": "process, device, stream or topology", "parties": "processes, devices, streams or topology",
     "rehearsal": "reference step", "rehearse": "run the reference step", "rehearsed": "reference", "patience": "timeout",
@@ -40,8 +40,8 @@ TERMS = {
     "meetings": "groups", "inbox": "queue",
 }
 TERM = re.compile(rf"(?<![A-Za-z])({'|'.join(TERMS)})(?![a-z])|(?<=_)({'|'.join(TERMS)})(?![a-z])|({'|'.join(word.capitalize() for word in TERMS)})(?![a-z])")
-# What others call so: third parties of licences, the ledger of a package.
-OTHERS = re.compile(r"third[ _-]part(?:y|ies)|[A-Za-z]+seats?\b")
+# Common terms that contain one of these words.
+OTHERS = re.compile(r"third[ _-]part(?:y|ies)")
 TERM_FOLDERS = ("app/", "core/", "kernels/", "ui/", "tests/unit/", "tests/ui/", "resources/help/")
 WORD = re.compile(rf"(?<![\w-])({'|'.join(STEMS)})(?!ers?\b)\w*", re.IGNORECASE)
 

@@ -101,7 +101,8 @@ void addRowProcess(Table& table, const Columns& column, ProcessOf processOf)
     table.columns.push_back(column.programs("pid", memberOf(numbers, &query::ProcessNumbers::pid)));
 }
 
-/// The same of a table all of whose rows are of one process, or each of several.
+/// The same for a table whose rows all have the same process.
+/// \param process  of all rows
 inline void addRowProcess(Table& table, const query::RowProcess& process)
 {
     const auto add = [&table](std::string key, const auto& value) {

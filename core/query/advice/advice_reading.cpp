@@ -299,6 +299,7 @@ private:
                 return !cancelled_();
             const analysis::Interval time{call.start, call.end};
             trace_.hasCalls = true;
+            cover(call.start, call.end);
             addCode(time);
             if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
                 return !cancelled_();

@@ -1,6 +1,7 @@
 #include "core/query/advice/advice_trace.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tilescope::query {
@@ -48,6 +49,14 @@ std::vector<analysis::GroupedTime> AdviceTrace::timesOf(const SourceOf& sourceOf
         if (known[activity.kind])
             times.push_back({activity.time, *known[activity.kind]});
     return times;
+}
+
+std::optional<std::size_t> AdviceTrace::stepOf(const Activity& activity) const
+{
+    const auto next = std::ranges::upper_bound(walls, activity.time.start, {}, &analysis::Interval::start);
+    if (next == walls.begin() || std::prev(next)->end <= activity.time.start)
+        return {};
+    return static_cast<std::size_t>(next - walls.begin() - 1);
 }
 
 std::vector<analysis::Interval>

@@ -119,6 +119,8 @@ struct AdviceTrace {
     /// \param sourceOf  none: the kind does not count
     using SourceOf = std::function<std::optional<std::uint32_t>(const ActivityKind&)>;
     std::vector<analysis::GroupedTime> timesOf(const SourceOf& sourceOf) const;
+    /// The step in which an activity starts, as an index into `walls`; none: between steps.
+    std::optional<std::size_t> stepOf(const Activity& activity) const;
     /// The times of these activities: a result of unionOf().
     std::vector<analysis::Interval> busyWith(const std::function<bool(const ActivityKind&)>& has) const;
 };

@@ -258,6 +258,28 @@ TEST_F(AdviceTables, CopiesThatNoKernelCouldHideAreAFindingOfTheirOwn)
     EXPECT_EQ(only(table, AdviceRule::ExposedCopy).atStake, 60'000_ns) << "kernels could hide no more";
 }
 
+TEST_F(AdviceTables, WhatAProcessDoesOnceIsStartUpAndNoLaunchBoundStep)
+{
+    FakeTrace trace;
+    trace.call("cudaDeviceGetStreamPriorityRange", ApiKind::Other, 0, 29'000'000);
+    trace.call("cudaFree", ApiKind::Memory, 29'000'000, 30'000'000);
+    trace.call("cudaLaunchKernel", ApiKind::Launch, 30'000'000, 33'000'000);
+    trace.kernel("norm_kernel", 33'100'000, 34'000'000).launchedAt(30'000'000);
+    trace.kernel("norm_kernel", 34'100'000, 35'000'000).launchedAt(34'090'000);
+    const AdviceTable table = adviceOf(
+        trace,
+        [](TraceBatch& batch, StringTable&) {
+            batch.apiCalls.back().correlation = batch.deviceEvents.front().correlation;
+        },
+        true);
+    const Advice found = only(table, AdviceRule::StartUp);
+    EXPECT_EQ(found.atStake, 33'000'000_ns);
+    EXPECT_THAT(found.sentence, HasSubstr("most for CUDA initialisation"));
+    EXPECT_EQ(found.evidence.size(), 3U) << "two calls that initialise, and a kernel that is loaded";
+    EXPECT_LT(of(table, AdviceRule::LaunchBound), 200'000_ns);
+    EXPECT_EQ(of(table, AdviceRule::Fragmentation), 0_ns);
+}
+
 TEST_F(AdviceTables, LayoutsOfConvolutionsAreNamed)
 {
     const AdviceTable table = adviceFor([](FakeTrace& trace, std::int64_t start) {

@@ -1,0 +1,268 @@
+#include "core/query/advice/advisor.h"
+
+#include "core/analysis/advice/fragmentation.h"
+#include "core/base/quantity.h"
+#include "core/query/steps/step_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace tilescope::query {
+
+using analysis::AdviceRule;
+using analysis::HostCause;
+using analysis::IdleCause;
+using analysis::Stake;
+using quantity::Unit;
+
+namespace {
+
+std::string bytesText(Bytes bytes)
+{
+    return quantity::withUnit(static_cast<double>(bytes.count), Unit::Bytes);
+}
+
+} // namespace
+
+void Advisor::judgeIdle()
+{
+    if (!traces_.any(&AdviceTrace::hasHostEvents))
+        cannotJudge(AdviceRule::DataLoading, "no host events were recorded");
+    if (!onGpu_) {
+        for (const AdviceRule rule : {AdviceRule::LaunchBound, AdviceRule::Synchronization,
+                                      AdviceRule::Fragmentation, AdviceRule::StartUp})
+            cannotJudge(rule, kNoGpu);
+        loading(sumOver([](const AdviceTrace& trace) { return stakeOf(trace.loading, trace.walls); }));
+        return;
+    }
+    std::array<std::vector<Stake>, analysis::kIdleCauses> causes;
+    for (AdviceTrace& trace : traces_.processes) {
+        const std::vector<analysis::Interval> busy = trace.busyWith([](const ActivityKind&) { return true; });
+        const std::vector<analysis::Interval> idle = analysis::difference(trace.walls, busy);
+        idle_ += analysis::lengthOf(idle);
+        outsideOfCode_ += analysis::lengthOf(analysis::difference(idle, trace.inCode));
+        const auto ofOne = idleCauses(trace.walls, busy, std::move(trace.host));
+        for (std::size_t cause = 0; cause < causes.size(); ++cause)
+            causes[cause].push_back(ofOne[cause]);
+    }
+    const auto of = [&causes](IdleCause cause) {
+        return analysis::sumOf(causes[static_cast<std::size_t>(cause)]);
+    };
+    startUp(of(IdleCause::StartUp));
+    loading(of(IdleCause::DataLoading));
+    memory(of(IdleCause::Allocating));
+    if (!traces_.any(&AdviceTrace::hasCalls))
+        cannotJudge(AdviceRule::Synchronization, "no CUDA calls of the host were recorded");
+    else
+        synchronization(of(IdleCause::Synchronization));
+    if (!traces_.any(&AdviceTrace::hasLaunches))
+        cannotJudge(AdviceRule::LaunchBound, "it was not recorded when the host launched");
+    else
+        launching(of(IdleCause::Launching));
+}
+
+std::string Advisor::costliest(std::initializer_list<HostCause> causes) const
+{
+    const std::vector<WaitingLine> lines = waiting_.linesOf(causes);
+    if (lines.empty() || lines.front().place.empty() || lines.front().time.count() <= 0)
+        return {};
+    const WaitingLine& line = lines.front();
+    const auto ofAMeanStep = [this](double time) {
+        return quantity::withUnit(time / static_cast<double>(std::max<std::int64_t>(1, table_.steps)),
+                                  Unit::Nanoseconds);
+    };
+    return " Most at " + line.place + ": " + ofAMeanStep(static_cast<double>(line.time.count())) +
+           (line.interval
+                ? " (" + ofAMeanStep(line.interval->low) + " to " + ofAMeanStep(line.interval->high) + ")"
+                : "") +
+           ".";
+}
+
+std::string Advisor::moduleText() const
+{
+    const std::optional<WaitingLine> module = waiting_.module();
+    if (!module || !isWorthNaming(module->time))
+        return {};
+    return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
+           module->place + ": compile that module.";
+}
+
+void Advisor::judgeHost()
+{
+    const std::pair<AdviceRule, HostCause> rules[] = {
+        {AdviceRule::GarbageCollection, HostCause::GarbageCollection},
+        {AdviceRule::HostOptimizer, HostCause::Optimizer},
+        {AdviceRule::Logging, HostCause::Logging}};
+    for (const auto& [rule, cause] : rules) {
+        if (!hasGpuFor(rule))
+            continue;
+        if (!waiting_.isKnown()) {
+            cannotJudge(rule, "no stacks of Python were recorded");
+            continue;
+        }
+        Stake stake;
+        for (const WaitingLine& line : waiting_.linesOf({cause})) {
+            const std::uint32_t source = traces_.sources.of(
+                {.kind = "frame", .name = line.place.empty() ? "no line of Python" : line.place});
+            stake.time += line.time;
+            stake.parts.push_back({.group = source, .count = 0, .total = line.time, .atStake = line.time});
+        }
+        find(rule, stake, show("waiting"), [&, cause = cause] {
+            const std::string does = cause == HostCause::GarbageCollection ? "Python collects garbage."
+                                     : cause == HostCause::Optimizer
+                                         ? "the host is in the step of an optimizer."
+                                         : "the host logs.";
+            return "The GPU is idle for " + timeText(stake.time) + " while " + does + costliest({cause});
+        });
+    }
+}
+
+void Advisor::startUp(const Stake& stake)
+{
+    find(AdviceRule::StartUp, stake, showSteps(), [&] {
+        std::map<std::string, Nanoseconds> causes;
+        for (const analysis::StakePart& part : stake.parts)
+            causes[traces_.sources[part.group].note] += part.atStake;
+        const auto most =
+            std::ranges::max_element(causes, {}, [](const auto& cause) { return cause.second; });
+        return "The GPU is idle for " + timeText(stake.time) + " while the host starts up" +
+               (most == causes.end() || most->first.empty() ? "." : ", most for " + most->first + ".");
+    });
+}
+
+void Advisor::loading(const Stake& stake)
+{
+    find(AdviceRule::DataLoading, stake, show("tree"), [&] {
+        return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
+               (onGpu_ ? " while the host loads data." : ".") + costliest({HostCause::DataLoading});
+    });
+}
+
+void Advisor::launching(const Stake& stake)
+{
+    find(AdviceRule::LaunchBound, stake, showSteps(), [&] {
+        const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
+        return "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
+               (timeText(idle) == timeText(stake.time)
+                    ? "."
+                    : ", of which " + timeText(stake.time) +
+                          " is not due to start-up, to a synchronization, to loading data or to "
+                          "allocating.") +
+               pythonText() +
+               costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer, HostCause::OffCore,
+                          HostCause::CudaCalls, HostCause::Compilation, HostCause::InterpreterLock,
+                          HostCause::OtherProcesses}) +
+               moduleText();
+    });
+}
+
+std::string Advisor::pythonText() const
+{
+    if (!traces_.any(&AdviceTrace::hasOps) || idle_.count() == 0)
+        return {};
+    const double share =
+        100 * static_cast<double>(outsideOfCode_.count()) / static_cast<double>(idle_.count());
+    return " In " + quantity::withUnit(share, Unit::Percent) +
+           " of all idle time no op and no CUDA call runs: the host is in Python, or in code that "
+           "records "
+           "nothing.";
+}
+
+Nanoseconds Advisor::idleWhileLaunching() const
+{
+    Nanoseconds idle{0};
+    if (!isWhole_)
+        for (const StepRow& row : steps(reader_, {.run = traces_.run.run, .topology = traces_.topology}).rows)
+            if (traces_.choice.isTypical(row.numbers.process, row.step))
+                idle += row.partition.launching;
+    return idle;
+}
+
+void Advisor::synchronization(const Stake& stake)
+{
+    find(AdviceRule::Synchronization, stake, showSteps(), [&] {
+        const bool hasPlace = std::ranges::any_of(stake.parts, [&](const analysis::StakePart& part) {
+            return part.atStake.count() > 0 && !traces_.sources[part.group].place.empty();
+        });
+        return "The GPU is idle for " + timeText(stake.time) +
+               " because the host waited for it before it launched more" +
+               (hasPlace || waiting_.isKnown() ? "." : "; where in the program was not recorded.") +
+               costliest({HostCause::Synchronization});
+    });
+}
+
+void Advisor::memory(const Stake& stake)
+{
+    const bool hasReserved = traces_.any(&AdviceTrace::hasReserved);
+    if (!hasReserved && !traces_.any(&AdviceTrace::hasCalls)) {
+        cannotJudge(AdviceRule::Fragmentation, "no allocations of a GPU were recorded");
+        return;
+    }
+    const Bytes reserved = meanOfProcesses(&AdviceTrace::reservedAtPeak);
+    const std::optional<Bytes> unused =
+        hasReserved ? analysis::unusedAtPeak(meanOfProcesses(&AdviceTrace::allocatedAtPeak), reserved)
+                    : std::nullopt;
+    if (!unused && !isWorthNaming(stake.time)) {
+        if (!hasReserved)
+            cannotJudge(AdviceRule::Fragmentation, "no allocations of a GPU were recorded");
+        return;
+    }
+    Advice advice{.bytes = unused, .command = show("memory") + " --group category"};
+    if (unused)
+        advice.sentence = "At the peak the allocator holds " + bytesText(*unused) + " of its " +
+                          bytesText(reserved) + " without use.";
+    if (stake.time.count() == 0)
+        advice.sentence += " This costs memory but no time: the allocator did not call the driver while "
+                           "the GPU was idle.";
+    else
+        advice.sentence += (unused ? " The" : "The") + std::string(" GPU is idle for ") +
+                           timeText(stake.time) +
+                           " while the host takes memory from the driver or returns it.";
+    add(AdviceRule::Fragmentation, stake, std::move(advice));
+}
+
+void Advisor::judgeEagerSteps()
+{
+    if (!hasGpuFor(AdviceRule::EagerSteps) || isWhole_)
+        return;
+    const Stake stake = sumOver([&](const AdviceTrace& trace) {
+        std::vector<std::array<std::size_t, 2>> counts(trace.walls.size()); // of all, of those replayed
+        const auto count = [&](const AdviceTrace::Activity& activity, std::size_t which) {
+            if (const auto step = trace.stepOf(activity))
+                ++counts[*step][which];
+        };
+        for (const AdviceTrace::Activity& activity : trace.activities)
+            count(activity, 0);
+        for (const std::uint32_t activity : trace.replayed)
+            count(trace.activities[activity], 1);
+        const bool othersReplay =
+            std::ranges::any_of(counts, [](const auto& each) { return 2 * each[1] > each[0]; });
+        std::vector<analysis::Interval> eager;
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            if (othersReplay && counts[i][0] > 0 && counts[i][1] == 0)
+                eager.push_back(trace.walls[i]);
+        const std::uint32_t source =
+            traces_.sources.of({.kind = "range", .name = "steps that replay no graph"});
+        std::vector<analysis::GroupedTime> times;
+        for (const analysis::Interval& wall : eager)
+            times.push_back({wall, source});
+        return stakeOf(std::move(times), trace.walls,
+                       trace.busyWith([](const ActivityKind&) { return true; }));
+    });
+    find(AdviceRule::EagerSteps, stake, showSteps(), [&] {
+        return "Some steps replay CUDA graphs, others launch their work one by one; in these the GPU is "
+               "idle for " +
+               timeText(stake.time) + ".";
+    });
+}
+
+Bytes Advisor::meanOfProcesses(Bytes AdviceTrace::*bytes) const
+{
+    std::int64_t sum = 0;
+    for (const AdviceTrace& trace : traces_.processes)
+        sum += (trace.*bytes).count;
+    return Bytes{sum / std::ssize(traces_.processes)};
+}
+
+} // namespace tilescope::query
