@@ -35,7 +35,7 @@ public:
         return *this;
     }
     /// Bytes allocated before the trace without a recorded block.
-    FakeMemory& withoutProgress(std::int64_t bytes)
+    FakeMemory& unrecorded(std::int64_t bytes)
     {
         trace_.alreadyAllocated(bytes);
         return *this;

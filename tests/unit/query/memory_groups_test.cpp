@@ -109,7 +109,7 @@ TEST(MemoryGroups, AddUpToTheAllocatorsCountAtEveryInstant)
     for (const MemoryGrouping grouping :
          {MemoryGrouping::Category, MemoryGrouping::Phase, MemoryGrouping::Module}) {
         FakeMemory memory;
-        memory.withoutProgress(5000).older(3, 700, "embedding").random(4000, 20'261'122);
+        memory.unrecorded(5000).older(3, 700, "embedding").random(4000, 20'261'122);
         const auto history = memory.history();
         const auto groups = memoryGroups(history, grouping);
         ASSERT_EQ(groups->groupOf.size(), history->blocks.size());

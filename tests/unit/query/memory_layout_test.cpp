@@ -102,7 +102,7 @@ TEST(MemoryLayout, TheRestIsTheAllocatorsTotalWithoutTheLargestBlocks)
 {
     for (const MemoryPlacing placing : {MemoryPlacing::Address, MemoryPlacing::Stacked}) {
         FakeMemory memory;
-        memory.withoutProgress(900).random(3000, 20'261'123);
+        memory.unrecorded(900).random(3000, 20'261'123);
         const auto history = memory.history();
         const auto layout = memoryLayout(*history, placing, 200);
         EXPECT_EQ(layout->blocks, 200u);

@@ -41,7 +41,7 @@ Bytes sumAtPeak(const MemoryGroupsTable& table)
 TEST(LiveMemory, CountsABlockUntilItsFreeIsAskedFor)
 {
     FakeMemory memory;
-    memory.withoutProgress(7).alloc(1, 100, 10, "").alloc(2, 300, 20, "").free(1, 30);
+    memory.unrecorded(7).alloc(1, 100, 10, "").alloc(2, 300, 20, "").free(1, 30);
     EXPECT_THAT(liveAt(memory, 0), ElementsAre(1u));
     EXPECT_THAT(liveAt(memory, 10), ElementsAre(2u, 1u)) << "the largest first";
     EXPECT_THAT(liveAt(memory, 20), ElementsAre(2u));
@@ -86,7 +86,7 @@ TEST(LiveMemory, KeepsTheRangesThatMatch)
 TEST(MemoryGroupsTable, AddsUpToWhatTheAllocatorCounted)
 {
     FakeMemory memory;
-    memory.withoutProgress(1000);
+    memory.unrecorded(1000);
     memory.alloc(1, 100, 10, "", MemoryCategory::Gradients).alloc(2, 200, 20, "").free(2, 30);
     memory.alloc(3, 50, 40, "");
     const MemoryGroupsTable table = groupsOf(memory);

@@ -19,7 +19,7 @@ class MemoryBlocksTest : public ::testing::Test {
 protected:
     MemoryBlocksTest()
     {
-        memory_.withoutProgress(300'000).older(9, 40'000, "embedding").random(5000, 20'261'125);
+        memory_.unrecorded(300'000).older(9, 40'000, "embedding").random(5000, 20'261'125);
         run_.history = memory_.history(query::MemoryParts::WithoutOps);
         groups_ = query::memoryGroups(run_.history, query::MemoryGrouping::Category);
         axis_.start({0, double(run_.history->length)});

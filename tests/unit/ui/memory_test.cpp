@@ -60,7 +60,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 MemoryRun someRun(testing::FakeMemory& memory)
 {
     memory.opened("step/forward/layers.3/ffn", "core/engine/lm/lm.cpp", 209, "tilescope::engine::Lm::ffn");
-    memory.withoutProgress(60 * kMiB).step(1, 5, 100).older(9, 8 * kMiB, "layers.0/ffn/down");
+    memory.unrecorded(60 * kMiB).step(1, 5, 100).older(9, 8 * kMiB, "layers.0/ffn/down");
     memory.op("aten::mm", "f32[8]").alloc(1, 30 * kMiB, 20, "step/forward/layers.3/ffn");
     memory.op("", "").alloc(2, 20 * kMiB, 30, "step/backward", MemoryCategory::Gradients);
     memory.op("aten::add", "").alloc(3, 4 * kMiB, 40, "").free(3, 60);
@@ -118,7 +118,7 @@ TEST(MemoryRows, BlocksSayWhatTheyAreAndWhoHoldsThem)
 TEST(MemoryRows, SharesAddUpToTheAllocatorsCountHoweverTheyAreGrouped)
 {
     testing::FakeMemory memory;
-    memory.withoutProgress(3000).older(0x9, 77, "embedding").random(3000, 11);
+    memory.unrecorded(3000).older(0x9, 77, "embedding").random(3000, 11);
     MemoryRun run{.letter = {}, .title = {}, .history = memory.history(query::MemoryParts::WithoutOps)};
     run.ops = memory.ops(*run.history);
     for (const MemoryTable by :
