@@ -68,6 +68,30 @@ bool isUsed(const fs::path& folder)
     });
 }
 
+/// Whether all entries of a folder pass; false if it cannot be read.
+template <class Passes> bool allEntries(const fs::path& folder, const Passes& passes)
+{
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+        if (!passes(*entry))
+            return false;
+    return !error;
+}
+
+/// Whether it holds nothing but the modules of Python that `tilescope record` begins with: only such a folder is certain
+/// to be no other program's.
+bool holdsOnlyModules(const fs::path& folder)
+{
+    std::error_code error;
+    return fs::is_regular_file(folder / "python" / "_tilescope_recorder.py", error) &&
+           allEntries(folder,
+                      [](const fs::directory_entry& entry) { return entry.path().filename() == "python"; }) &&
+           allEntries(folder / "python", [](const fs::directory_entry& entry) {
+               const std::string name = entry.path().filename().string();
+               return name == "sitecustomize.py" || name == "__pycache__" || name.starts_with("_tilescope_");
+           });
+}
+
 /// Whether a process has written into it.
 bool holdsEvents(const fs::path& folder)
 {
@@ -98,10 +122,10 @@ void tidyLeftFolders(const fs::path& output) noexcept
             if (isWorkingFolder(entry.path()) && isLeft(entry.path()) && !isUsed(entry.path()))
                 left.push_back(entry.path());
         std::ranges::sort(left);
-        const auto empty = std::stable_partition(left.begin(), left.end(), holdsEvents);
-        for (auto folder = empty; folder != left.end(); ++folder)
-            fs::remove_all(*folder, error);
-        left.erase(empty, left.end());
+        for (const fs::path& folder : left)
+            if (holdsOnlyModules(folder))
+                fs::remove_all(folder, error);
+        std::erase_if(left, [](const fs::path& folder) { return !holdsEvents(folder); });
         for (std::size_t i = 0; i < std::min(left.size(), kMostNamed); ++i)
             std::cerr << "tilescope record: an earlier recording that was killed has left "
                       << shellPath(left[i]) << "; `tilescope import` of it reads what it holds" << std::endl;

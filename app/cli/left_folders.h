@@ -10,8 +10,8 @@ namespace tilescope::cli {
 /// \return  keeps it as long as it lives; the folder can be followed by it where the program moves it
 FileDescriptor holdFolder(const std::filesystem::path& folder);
 
-/// Looks beside an output for folders of recordings whose `tilescope record` was killed. Those that hold nothing and that no
-/// process uses are removed; standard error names those that can be imported.
+/// Looks beside an output for folders of recordings whose `tilescope record` was killed. Those that no process uses are removed if
+/// they hold nothing but what `tilescope record` itself put there; standard error names those that can be imported.
 void tidyLeftFolders(const std::filesystem::path& output) noexcept;
 
 } // namespace tilescope::cli

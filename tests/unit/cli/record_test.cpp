@@ -531,6 +531,23 @@ TEST_F(Record, NamesTheFolderOfAKilledRecordAndRemovesAnEmptyOne)
     EXPECT_EQ(kernelCounts()["gemm"], 3);
 }
 
+TEST_F(Record, LeavesFoldersOfOthersWithSuchANameAlone)
+{
+    const std::vector<fs::path> files = {
+        "notes.recording-abc123/notes.txt", "empty.recording-abc123/python/train.py",
+        "both.recording-abc123/python/_tilescope_recorder.py", "both.recording-abc123/notes.txt"};
+    for (const fs::path& file : files) {
+        fs::create_directories((folder_ / file).parent_path());
+        std::ofstream(folder_ / file) << "mine";
+    }
+    for (const char* name : {"notes", "empty", "both"})
+        fs::last_write_time(folder_ / (std::string(name) + ".recording-abc123"),
+                            fs::file_time_type::clock::now() - std::chrono::minutes(2));
+    EXPECT_EQ(record({"/bin/true"}).err.find("earlier recording"), std::string::npos);
+    for (const fs::path& file : files)
+        EXPECT_TRUE(fs::exists(folder_ / file)) << file;
+}
+
 /// Ends a process that a test has left in the background.
 class Background {
 public:
