@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -55,9 +56,10 @@ void ResultArrivals::work(const std::stop_token& stop)
         const auto began = Clock::now();
         try {
             collect(stop);
-        } catch (const Error&) { // what is missing arrives at the end
         } catch (const Stopped&) {
             return;
+        } catch (const Error&) { // what is missing arrives at the end, where failures are said
+        } catch (const std::exception&) {
         }
         // A large recording is compared as a whole: at most a fifth of the time.
         constexpr std::chrono::duration<double> kLeast{0.5};
