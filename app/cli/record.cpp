@@ -13,6 +13,7 @@
 #include "core/base/current_error.h"
 #include "core/base/error.h"
 #include "core/base/file_descriptor.h"
+#include "core/base/output_file.h"
 #include "core/base/paths.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/tables/text.h"
@@ -29,9 +30,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -91,8 +94,16 @@ void requireWritable(const fs::path& output)
 {
     std::error_code ignored;
     const fs::file_status status = fs::status(output, ignored);
-    if (!fs::exists(status))
-        return; // makeWorkingFolder() tries its folder
+    if (!fs::exists(status)) {
+        // makeWorkingFolder() tries its folder, but not that of the file behind a link.
+        const fs::path target = withLinksFollowed(output);
+        const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+        if (target != output && access(folder.c_str(), W_OK | X_OK) != 0)
+            throw Error{.what = std::string("cannot be written (") + std::strerror(errno) + ")",
+                        .where = target.string(),
+                        .remedy = "choose a file in a writable folder"};
+        return;
+    }
     if (!fs::is_regular_file(status))
         throw Error{.what = fs::is_directory(status) ? "is a folder" : "is not a regular file",
                     .where = output.string(),

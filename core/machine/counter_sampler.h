@@ -5,6 +5,7 @@
 #include "core/model/counter_track.h"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,9 @@ inline constexpr std::chrono::milliseconds kCounterInterval{20};
 struct CounterRequest {
     std::chrono::milliseconds interval = kCounterInterval;
     std::vector<int> gpus = {}; ///< CUDA's indices
-    pid_t process = 0; ///< whose CPU use and memory are read, with its descendants; 0: this one alone
+    /// Whose CPU use and memory are read, with its descendants; of another process also what its threads wait for a core, ten
+    /// times a second at most. 0: this one alone.
+    pid_t process = 0;
 };
 
 /// Reads counters of the host and of GPUs: once in the constructor, then on its own thread until stop().
@@ -38,6 +41,9 @@ private:
     void read();
 
     std::vector<CounterLog> logs_;          ///< the thread's until it has ended
+    std::optional<CounterLog> ofThreads_;   ///< the same
+    std::int64_t readings_ = 0;             ///< the same
+    const std::int64_t betweenThreads_;     ///< readings of `logs_` for each of `ofThreads_`
     std::optional<RepeatingThread> thread_; ///< started last
 };
 

@@ -37,6 +37,11 @@ public:
 /// \param process  another process, with its descendants; 0: this one alone
 std::unique_ptr<CounterSource> hostCounters(pid_t process);
 
+/// Processor time of the thread of a process that has most of it, and how long its threads wait for a core, by schedstat.
+/// What they did between two readings is known if threads that had a fifth of the time at most came and went meanwhile.
+/// \param process  as for hostCounters()
+std::unique_ptr<CounterSource> threadCounters(pid_t process);
+
 /// Clocks, power, temperature, utilisation, traffic and slowdowns of a GPU by NVML. Null if there is no NVML or
 /// no such GPU.
 /// \param cudaIndex  of the device

@@ -6,6 +6,7 @@
 #include "core/config/schema.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
+#include "core/query/compare/recorded_steps.h"
 #include "core/query/compare/side_events.h"
 #include "core/query/memory/peak_memory.h"
 #include "core/query/runs/both_sides.h"
@@ -13,7 +14,6 @@
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
-#include "core/query/steps/step_tables.h"
 #include "core/query/timeline/hue.h"
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -222,7 +221,7 @@ int threadsOf(const store::RunRecord& run, std::optional<int> torchThreads)
     return spec->threads ? static_cast<int>(*spec->threads) : torchThreads.value_or(0);
 }
 
-/// The run without its times. Nothing is known about the host of a recording of another program.
+/// The run without its times. Of a recording of another program, recordedRun() knows more.
 analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::RunRecord& run)
 {
     constexpr std::array kOfTimes{FlagKind::WarmUpTooShort, FlagKind::Unsteady,     FlagKind::Drift,
@@ -237,12 +236,22 @@ analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::Run
             .threads = threadsOf(run, host.torchThreads)};
 }
 
+analysis::TimedRun recordedOf(const store::RunReader& reader, const store::RunRecord& run,
+                              const ProcessQuery& topology)
+{
+    RecordedSteps steps = recordedStepTimes(reader, run.run, topology);
+    analysis::TimedRun recorded = conditionsOf(reader, run);
+    recorded.times = std::move(steps.walls);
+    recorded.waiting = steps.waiting;
+    recorded.threads = steps.hasOneThread ? 1 : 0;
+    return recorded;
+}
+
 /// A run with what its times are compared by.
 struct RunSamples {
     std::vector<Sample> samples = {};
     analysis::TimedRun conditions = {};
-    std::vector<double> recordedSteps =
-        {}; ///< of a run without timed steps: wall times of its recorded steps, ms
+    std::optional<analysis::TimedRun> recorded = {}; ///< of a run without timed steps: its recorded steps
 
     analysis::TimedRun timed(std::vector<double> times) const
     {
@@ -322,7 +331,7 @@ public:
         for (std::size_t side = 0; side < timed.size(); ++side)
             for (const RunSamples& run : sides_[side]) {
                 const std::vector<double> measured = seriesOf(run.samples, Phase::Step, false);
-                timed[side].push_back(run.timed(measured.empty() ? run.recordedSteps : measured));
+                timed[side].push_back(measured.empty() && run.recorded ? *run.recorded : run.timed(measured));
             }
         return analysis::compareRuns(timed[0], timed[1], {.given = runToRun});
     }
@@ -336,23 +345,9 @@ private:
             samples.push_back({.samples = reader.samples(run.run), .conditions = conditionsOf(reader, run)});
             if (run.traits().isImported && !run.traits().isMemoryOnly &&
                 seriesOf(samples.back().samples, Phase::Step, false).empty())
-                samples.back().recordedSteps = recordedSteps(reader, run.run);
+                samples.back().recorded = recordedOf(reader, run, topology_);
         }
         return samples;
-    }
-
-    /// Wall times of the recorded steps, ms: the mean of the compared processes.
-    std::vector<double> recordedSteps(const store::RunReader& reader, RunId run) const
-    {
-        std::map<std::int32_t, std::vector<double>> walls;
-        for (const StepRow& row : steps(reader, {.run = run, .topology = topology_}).rows)
-            if (const Nanoseconds wall = row.partition.wall.length(); wall.count() > 0 && row.leftOut.empty())
-                walls[row.step].push_back(milliseconds(wall));
-        std::vector<double> times;
-        for (const auto& [step, ofProcesses] : walls)
-            times.push_back(std::accumulate(ofProcesses.begin(), ofProcesses.end(), 0.0) /
-                            static_cast<double>(ofProcesses.size()));
-        return times;
     }
 
     /// The finished runs among them that are on neither side.
@@ -510,6 +505,11 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
     return timed;
 }
 
+analysis::TimedRun recordedRun(const store::RunReader& reader, const store::RunRecord& run)
+{
+    return recordedOf(reader, run, {});
+}
+
 struct StepBaseline::Known {
     const store::RunReader& reader;
     store::RunRecord run;
@@ -527,7 +527,8 @@ std::optional<analysis::TimeDifference> StepBaseline::compareWith(const store::R
 {
     const ComparedSides sides(known_->reader, known_->points.of(known_->reader), known_->run, other,
                               known_->points.of(other), chooseRun(other, run), {});
-    return sides.compare(Phase::Step, false, {});
+    auto timed = sides.compare(Phase::Step, false, {});
+    return timed ? timed : sides.compareRecorded({});
 }
 
 std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, RunId runA,

@@ -95,6 +95,10 @@ struct Comparison {
 analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunRecord& run, Phase phase,
                             bool onGpu);
 
+/// The recorded steps of another program, as timedRun(): how long its threads waited for a core in them is known if
+/// `tilescope record` read it, and whether one thread computes them.
+analysis::TimedRun recordedRun(const store::RunReader& reader, const store::RunRecord& run);
+
 /// Runs of a file: none, its only point; one, that run with its repeats; several, these runs and no others.
 using ComparedRuns = std::vector<RunId>;
 
@@ -134,7 +138,7 @@ public:
     StepBaseline(const StepBaseline&) = delete;
     StepBaseline& operator=(const StepBaseline&) = delete;
 
-    /// The step's wall of compare(), with the baseline as A. None where either side has no timed step.
+    /// What Comparison::judged() is about, with the baseline as A. None where a side has no step.
     /// \throws Error  no such run
     std::optional<analysis::TimeDifference> compareWith(const store::RunReader& other, RunId run);
 

@@ -93,7 +93,9 @@ int extract(const std::string& file, const std::string& setUp, const std::string
         const std::string gpu = valueOf(environment, "gpu.name");
         recording.about = (gpu.empty() ? valueOf(environment, "cpu.model") : gpu) + ", " +
                           valueOf(environment, "cpu.threads") + " processors, " + run.program;
-        bench::RecordedRun recorded{.step = query::timedRun(reader, run, Phase::Step, false)};
+        bench::RecordedRun recorded{.step = run.traits().isImported
+                                                ? query::recordedRun(reader, run)
+                                                : query::timedRun(reader, run, Phase::Step, false)};
         recording.threads = recorded.step.threads;
         const query::TracedGroups groups = query::tracedGroups(reader, std::vector{run.run});
         const auto add = [&recorded](const char* kind, const std::vector<analysis::GroupTimes>& list) {

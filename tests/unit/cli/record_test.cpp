@@ -400,6 +400,20 @@ TEST_F(Record, AFullDiskEndsTheRecordingAndNotTheProgram)
     EXPECT_THAT(environment(), Contains(Pair("record.ended", HasSubstr("cannot be written"))));
 }
 
+TEST_F(Record, RefusesLinksThatCannotBeWrittenBeforeTheProgramRuns)
+{
+    std::filesystem::create_symlink("missing/t.tscope", folder_ / "lost");
+    std::filesystem::create_symlink("loop", folder_ / "loop");
+    std::filesystem::create_symlink("behind.tscope", folder_ / "good");
+    for (const char* output : {"lost", "loop"}) {
+        const ProgramResult refused = run({TILESCOPE_PROGRAM, "record", "-o", output, "--", "touch", "ran"});
+        EXPECT_EQ(refused.code, 2) << output;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "ran")) << output;
+    }
+    EXPECT_EQ(run({TILESCOPE_PROGRAM, "record", "-o", "good", "--", RECORDED_PROGRAM}).code, 0);
+    EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "behind.tscope"));
+}
+
 // The program waits until the thread that reads counters is there; it has read them once then.
 TEST_F(Record, ReadsCountersOfTheProgramAndOfTheGpuThatItUses)
 {

@@ -1,12 +1,21 @@
 #include "core/machine/counter_log.h"
 
+#include "core/analysis/stats/counter_figures.h"
 #include "core/machine/counter_sampler.h"
+#include "core/model/thread_counter_names.h"
 
 #include <gtest/gtest.h>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -35,6 +44,44 @@ private:
     std::vector<SourceCounter> counters_;
     std::deque<Values> script_;
 };
+
+/// A process with one thread that always has work, on one processor of this host, until it is destroyed.
+class BusyProcess {
+public:
+    BusyProcess() : pid_(fork())
+    {
+        if (pid_ != 0)
+            return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        cpu_set_t allowed;
+        sched_getaffinity(0, sizeof allowed, &allowed);
+        int first = 0;
+        while (!CPU_ISSET(first, &allowed))
+            ++first;
+        CPU_ZERO(&allowed);
+        CPU_SET(first, &allowed);
+        sched_setaffinity(0, sizeof allowed, &allowed);
+        for (volatile std::uint64_t work = 0;;)
+            work = work + 1;
+    }
+    ~BusyProcess()
+    {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    BusyProcess(const BusyProcess&) = delete;
+    BusyProcess& operator=(const BusyProcess&) = delete;
+    pid_t pid() const { return pid_; }
+
+private:
+    pid_t pid_;
+};
+
+double meanOf(const std::vector<CounterTrack>& tracks, const char* name)
+{
+    const auto track = std::ranges::find(tracks, name, &CounterTrack::name);
+    return track == tracks.end() ? -1 : analysis::figuresOf(*track)->mean;
+}
 
 std::vector<CounterTrack> tracksOf(std::vector<SourceCounter> counters, const std::deque<Values>& script)
 {
@@ -115,6 +162,34 @@ TEST(CounterSampler, ReadsThisProcessWhileItWorks)
         EXPECT_LE(track.points.back().time, track.end);
         EXPECT_LE(track.end, TraceClock::now());
     }
+}
+
+// A thread that always has work either runs or waits for a core, whatever else the host does.
+TEST(CounterSampler, ReadsHowLongAThreadOfAnotherProcessWaitsForACore)
+{
+    if (!std::filesystem::exists("/proc/self/schedstat"))
+        GTEST_SKIP() << "this kernel does not account for waiting threads";
+    const BusyProcess busy;
+    const BusyProcess rival;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // both are on their processor
+    CounterSampler sampler({.process = busy.pid()});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    const std::vector<CounterTrack> tracks = sampler.stop();
+    const double use = meanOf(tracks, kCpuUseCounter);
+    const double ofOneThread = meanOf(tracks, kOneThreadCounter);
+    const double waiting = meanOf(tracks, kWaitingCounter);
+    EXPECT_NEAR(ofOneThread, use, 5);
+    EXPECT_GE(waiting, 30) << "the rival has half of the processor";
+    EXPECT_LE(waiting, 100);
+    // What it waited for at the last reading is not counted yet.
+    EXPECT_NEAR(ofOneThread + waiting, 100, 20);
+}
+
+TEST(CounterSampler, ReadsNoThreadsOfThisProcess)
+{
+    CounterSampler sampler({.interval = std::chrono::hours(1)});
+    const std::vector<CounterTrack> tracks = sampler.stop();
+    EXPECT_EQ(std::ranges::find(tracks, kWaitingCounter, &CounterTrack::name), tracks.end());
 }
 
 TEST(CounterSampler, EndsAtOnceWithTwoReadings)
