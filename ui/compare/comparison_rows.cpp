@@ -259,7 +259,7 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
     verdict.sentence = QString::fromStdString(exchange::sentenceOf(comparison));
     for (const std::string& line : exchange::flagLines(comparison))
         verdict.flags << QString::fromStdString(line);
-    const analysis::TimeDifference* step = comparison.step();
+    const analysis::TimeDifference* step = comparison.judged();
     verdict.tone = step != nullptr ? toneOf(step->difference, step->verdict) : Tone::Dim;
     if (comparison.isLimited()) {
         verdict.words = comparison.kernels.empty() ? QStringLiteral("Nothing to compare")
@@ -367,7 +367,7 @@ TableData causeRows(const Comparison& comparison)
         return {};
     double most = std::max(1.0, std::abs(double(comparison.change->delta)));
     // A change that is not decided has no colour.
-    const analysis::TimeDifference* step = comparison.step();
+    const analysis::TimeDifference* step = comparison.judged();
     const bool decided = step != nullptr && (step->verdict == analysis::Verdict::Faster ||
                                              step->verdict == analysis::Verdict::Slower);
     for (const Part& part : comparison.change->parts)

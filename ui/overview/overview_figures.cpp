@@ -83,9 +83,11 @@ KeyFigure stepTime(const OverviewData& data)
     }
     if (difference)
         setVerdict(figure, *difference);
-    else if (data.runs.size() == 1 && data.runs[0].summary->step)
-        figure.verdict = data.runs[0].summary->step->ci95 ? QStringLiteral("with its 95 % interval")
-                                                          : QStringLiteral("n < 6: no interval");
+    else if (data.runs.size() == 1)
+        if (const auto& step = data.runs[0].summary->step)
+            figure.verdict = !step->ci95                 ? QStringLiteral("n < 6: no interval")
+                             : step->assumesIndependence ? QStringLiteral("95 % if independent")
+                                                         : QStringLiteral("with its 95 % interval");
     return figure;
 }
 
@@ -113,8 +115,15 @@ KeyFigure tracedStep(const OverviewData& data)
         }
         figure.lines.push_back(std::move(line));
     }
-    if (walls.size() == 2)
-        figure.verdict = QStringLiteral("%1, no verdict: not timed").arg(signedTimeText(walls[1] - walls[0]));
+    if (walls.size() == 2 && data.stepDifference && data.stepDifference->isDifferent())
+        setVerdict(figure, *data.stepDifference);
+    else if (walls.size() == 2)
+        figure.verdict =
+            QStringLiteral("%1, %2").arg(signedTimeText(walls[1] - walls[0]),
+                                         !data.stepDifference ? QStringLiteral("not compared")
+                                         : data.stepDifference->verdict == analysis::Verdict::NoDifference
+                                             ? QStringLiteral("no difference")
+                                             : QStringLiteral("inconclusive"));
     else if (!walls.empty())
         figure.verdict = QStringLiteral("with the cost of tracing");
     return figure;

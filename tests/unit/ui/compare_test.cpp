@@ -65,6 +65,14 @@ TEST_F(CompareTest, TheVerdictSaysWhoIsFasterAndByHowMuch)
     query::Comparison other = *compared_.comparison;
     other.times.clear();
     EXPECT_EQ(verdictOf(other).words, QStringLiteral("Not compared"));
+    // Recordings of other programs have recorded steps only.
+    other.recordedStep = compared_.comparison->times.front().difference;
+    EXPECT_EQ(verdictOf(other).words, QStringLiteral("Inconclusive"));
+    other.recordedStep->verdict = analysis::Verdict::Slower;
+    other.recordedStep->ratio = 3;
+    other.recordedStep->difference = 1;
+    EXPECT_EQ(verdictOf(other).words, QStringLiteral("B is slower, 3.00×"));
+    EXPECT_EQ(verdictOf(other).tone, Tone::Worse);
 }
 
 TEST_F(CompareTest, EachKindOfChangeListsItsKernelsAndTogetherTheyAreAll)
