@@ -119,7 +119,7 @@ def record(tilescope, folder, fatbin, work):
     if losses:
         wrong.append("losses " + json.dumps(losses))
     said = [line for line in recorded.stderr.splitlines() if line.startswith("tilescope record:")]
-    return wrong, {"program": bare.stdout.strip(), "cupti": versions, "found": found, "copies": bytes_moved, "said": said}
+    return wrong, {"program": bare.stdout.strip(), "cupti": versions, "found": found, "said": said}
 
 
 def main():

@@ -19,8 +19,8 @@ own       what `tilescope run` says of its own tracing of bf16 steps, medians of
 A pair of the cost is a short block of steps of a recorded process and one of a bare process right after or before it, on the same
 cores, so that what other programs do to this machine changes both. The processes of all variants start together and then take
 turns; after some pairs they end and new ones start. Ratios are medians over the pairs with their 95 % interval (order statistics).
-The first are of the median steps, the second of the fastest steps, which other load of the machine changes less. A pair of bare
-blocks stands beside them: its interval is what the machine can resolve.
+The first are of the median steps, the second of the fastest steps, which other load of the machine changes less, the third of the
+processor time of the program's threads. A pair of bare blocks stands beside them: its interval is what the machine can resolve.
 
 Further variants of the cost show where it comes from: --alone names cupti_alone.cpp of tests/bench/record as a library, once with each
 word of --attributes; --observer names observer_alone.cpp; --before another build of tilescope.
@@ -297,7 +297,8 @@ def torchrun(session, script, keep):
 
 def cost(session, command, pairs, sets, variants):
     steps = collections.defaultdict(list)
-    ratios = {"step_ms": collections.defaultdict(list), "quiet_ms": collections.defaultdict(list)}
+    ratios = {figure: collections.defaultdict(list) for figure in ("step_ms", "quiet_ms", "own_ms")}
+    recorder = collections.defaultdict(list)
     losses = collections.Counter()
     names = ["bare again", *variants]
     for number in range(sets):
@@ -311,7 +312,9 @@ def cost(session, command, pairs, sets, variants):
                     turn = ("bare", name) if pair % 2 == 0 else (name, "bare")
                     block = {which: processes[which].turn() for which in turn}
                     for figure, found in ratios.items():
-                        found[name].append(block[name][figure] / block["bare"][figure])
+                        if block["bare"].get(figure):
+                            found[name].append(block[name][figure] / block["bare"][figure])
+                    recorder[name].append(block[name].get("recorder_ms", 0))
                     for which, figures in block.items():
                         steps[which].append(figures["step_ms"])
         for name in variants:
@@ -323,12 +326,14 @@ def cost(session, command, pairs, sets, variants):
     report = {"pairs": pairs // sets * sets, "sets": sets, "cores": session.cores, "losses": losses,
               "ratios": {name: median_interval(ratios["step_ms"][name]) for name in names},
               "quiet_ratios": {name: median_interval(ratios["quiet_ms"][name]) for name in names},
+              "own_ratios": {name: median_interval(ratios["own_ms"][name]) for name in names if ratios["own_ms"][name]},
+              "recorder_ms": {name: round(statistics.median(recorder[name]), 4) for name in names},
               "step_ms": {name: round(statistics.median(values), 3) for name, values in steps.items()},
               "bare_ms": [round(value, 2) for value in statistics.quantiles(steps["bare"], n=10)]}
     for name in names:
-        texts = ["%.4f [%.4f, %.4f]" % tuple(report[kind][name]) for kind in ("ratios", "quiet_ratios")]
-        print(f"{name:10} {texts[0]}  fastest steps {texts[1]}  {report['step_ms'][name]:.3f} ms, bare {report['step_ms']['bare']:.3f}",
-              flush=True)
+        texts = ["%.4f [%.4f, %.4f]" % tuple(report[kind].get(name, [math.nan] * 3)) for kind in ("ratios", "quiet_ratios", "own_ratios")]
+        print(f"{name:10} {texts[0]}  fastest steps {texts[1]}  processor time {texts[2]}  {report['step_ms'][name]:.3f} ms, "
+              f"bare {report['step_ms']['bare']:.3f}, recorder's threads {report['recorder_ms'][name]:.3f}", flush=True)
     print("bare steps, deciles:", report["bare_ms"], "losses:", dict(losses), flush=True)
     return report
 
