@@ -380,6 +380,13 @@ TEST_F(Kineto, KeepsWhatACutFileHolds)
     const ImportedRun run = imported(whole.substr(0, within));
     EXPECT_EQ(kernelCount(run), 49);
     EXPECT_EQ(run.loss("source_cut"), 1);
+    EXPECT_EQ(run.loss("source_not_json"), 0) << "the event in which the text ends";
+    std::vector<std::string> withInvalid = events;
+    withInvalid[3] = R"({"ph": "X", "name": "a" "b"})";
+    const std::string invalid = trace(withInvalid);
+    const ImportedRun both = imported(invalid.substr(0, invalid.rfind("gemm")));
+    EXPECT_EQ(kernelCount(both), 48);
+    EXPECT_EQ(both.loss("source_not_json"), 1) << "another event";
     EXPECT_THAT(run.summary, HasSubstr("the file ends early"));
     const std::string packed = gzipped(whole);
     const ImportedRun cut = imported(packed.substr(0, packed.size() - 8));

@@ -167,6 +167,7 @@ TEST_F(Kineto, ACutFileSaysHowMuchOfItWasRead)
     EXPECT_GT(run.activities.size(), 20U);
     EXPECT_LT(run.activities.size(), 500U);
     EXPECT_EQ(run.loss("source_cut"), 1);
+    EXPECT_EQ(run.loss("source_not_json"), 0) << "the event in which the text ends";
     const std::string size = std::to_string(packed.size() / 4);
     EXPECT_THAT(run.details.at("source_cut"),
                 HasSubstr(" bytes of text, at byte " + size + " of the file's " + size));

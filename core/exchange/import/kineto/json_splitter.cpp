@@ -410,6 +410,7 @@ bool JsonSplitter::readEvents(const Sink& sink, int last)
             flush(sink, begin);
             return stopped_;
         }
+        const SplitResult known = result_;
         markBroken(begin, begin);
         // What ends early may be damage in the middle: look for the next event behind it.
         const std::uint64_t damaged = before_ + begin;
@@ -417,6 +418,11 @@ bool JsonSplitter::readEvents(const Sink& sink, int last)
             return true;
         if (!resume(static_cast<std::size_t>(damaged - before_))) {
             result_.isCut = end == End::Cut;
+            if (result_.isCut) { // nothing but its end is wrong with the event
+                result_.broken = known.broken;
+                result_.firstBroken = known.firstBroken;
+                result_.skipped = known.skipped;
+            }
             return false;
         }
         first_ = at_;
