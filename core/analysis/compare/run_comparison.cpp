@@ -1,5 +1,6 @@
 #include "core/analysis/compare/run_comparison.h"
 
+#include "core/analysis/compare/several_threads.h"
 #include "core/analysis/stats/statistics.h"
 #include "core/analysis/stats/student_t.h"
 #include "core/base/quantity.h"
@@ -20,14 +21,18 @@ constexpr std::size_t kBlocks = 5;
 constexpr std::size_t kFewestSteps = 3; // fewer steps do not show their spread
 
 // Least deviations between single runs, and between sides that were taken at different times; calibrated with recorded
-// runs (tests/bench/compare). A factor of 3 is beyond each but the last.
+// runs (tests/bench/compare). A factor of 3 is beyond each but that of a loaded host.
 constexpr double kLeastQuiet = 0.05;
 constexpr double kLeastDisturbed = 0.10;
-constexpr double kLeastLoadedSingle = 0.40;
-constexpr double kLeastLoaded = 0.30;
+constexpr double kLeastLoadedSingle = 0.52;
+constexpr double kLeastLoaded = 0.36;
 constexpr double kLeastShort = 0.20;
 constexpr double kShortMs = 1000;
 constexpr double kPerWaiting = 0.06;
+// The threads of a recorded program: where they wait for each other, one without a core can hold up all in every step of a
+// run, or in none.
+constexpr double kPerWaitingOfSeveral = 0.20;
+constexpr double kPerWaitingOfSeveralSingle = 0.50;
 constexpr double kSpreadUnknown = 0.24;
 constexpr double kDegreesOfSteps = 8;
 constexpr double kVeryShortMs = 150;
@@ -153,7 +158,10 @@ double leastDeviationOf(const TimedRun& run, bool showMoments)
                                                                    : kLeastQuiet;
     if (run.hostWasLoaded && !run.waiting)
         return showMoments ? kLeastLoaded : kLeastLoadedSingle;
-    return rootOfSquares(least, kPerWaiting * logOfWaiting(run));
+    const double perWaiting = run.threads != kSeveralThreads ? kPerWaiting
+                              : showMoments                  ? kPerWaitingOfSeveral
+                                                             : kPerWaitingOfSeveralSingle;
+    return rootOfSquares(least, perWaiting * logOfWaiting(run));
 }
 
 std::int64_t countOf(std::span<const TimedRun> runs)

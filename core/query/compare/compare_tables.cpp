@@ -243,7 +243,7 @@ analysis::TimedRun recordedOf(const store::RunReader& reader, const store::RunRe
     analysis::TimedRun recorded = conditionsOf(reader, run);
     recorded.times = std::move(steps.walls);
     recorded.waiting = steps.waiting;
-    recorded.threads = steps.hasOneThread ? 1 : 0;
+    recorded.threads = steps.threads;
     return recorded;
 }
 

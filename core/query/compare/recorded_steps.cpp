@@ -1,5 +1,6 @@
 #include "core/query/compare/recorded_steps.h"
 
+#include "core/analysis/compare/several_threads.h"
 #include "core/analysis/time/busy_time.h"
 #include "core/model/counter_track.h"
 #include "core/model/thread_counter_names.h"
@@ -81,10 +82,11 @@ RecordedSteps recordedStepTimes(const store::RunReader& reader, RunId run, const
     const auto waiting = meanInSteps(tracks, kWaitingCounter, typical);
     const auto ofAll = meanInSteps(tracks, kCpuUseCounter, typical);
     const auto ofOne = meanInSteps(tracks, kOneThreadCounter, typical);
-    if (waiting)
-        recorded.waiting = std::clamp(*waiting / kPercent, 0.0, 1.0);
-    recorded.hasOneThread =
-        waiting && ofAll && ofOne && *ofOne >= kNearlyAll * *ofAll && reader.counts(run).deviceEvents == 0;
+    if (!waiting)
+        return recorded;
+    recorded.waiting = std::clamp(*waiting / kPercent, 0.0, 1.0);
+    if (reader.counts(run).deviceEvents == 0)
+        recorded.threads = ofAll && ofOne && *ofOne >= kNearlyAll * *ofAll ? 1 : analysis::kSeveralThreads;
     return recorded;
 }
 

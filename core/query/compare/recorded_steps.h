@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/query/runs/process_rank.h"
+#include "core/query/runs/process_filter.h"
 #include "core/store/run_reader.h"
 
 #include <optional>
@@ -13,8 +13,8 @@ struct RecordedSteps {
     std::vector<double> walls = {}; ///< ms: the mean of the processes
     /// The share of the steps, 0 to 1, in which a thread waited for a core; none: not known.
     std::optional<double> waiting = {};
-    bool hasOneThread =
-        false; ///< one thread takes nine tenths of the processor time of the steps, and no GPU works
+    int threads =
+        0; ///< as TimedRun::threads, or kSeveralThreads: 1 if one takes nine tenths of their processor time
 };
 
 /// \param topology  whose steps; the waiting is that of all processes

@@ -1,5 +1,6 @@
 #include "core/query/compare/recorded_steps.h"
 
+#include "core/analysis/compare/several_threads.h"
 #include "core/model/counter_track.h"
 #include "core/model/run_workload.h"
 #include "core/model/thread_counter_names.h"
@@ -88,9 +89,9 @@ TEST_F(RecordedStepsTest, OneThreadComputesThemIfItTakesTheProcessorTime)
     write({percent(kWaitingCounter, some), percent(kCpuUseCounter, std::vector<double>(kSteps, 95)),
            percent(kOneThreadCounter, std::vector<double>(kSteps, 90))},
           true);
-    EXPECT_TRUE(steps(RunId{1}).hasOneThread);
-    EXPECT_FALSE(steps(RunId{2}).hasOneThread) << "two threads";
-    EXPECT_FALSE(steps(RunId{3}).hasOneThread) << "a GPU";
+    EXPECT_EQ(steps(RunId{1}).threads, 1);
+    EXPECT_EQ(steps(RunId{2}).threads, analysis::kSeveralThreads) << "two threads";
+    EXPECT_EQ(steps(RunId{3}).threads, 0) << "a GPU";
     EXPECT_DOUBLE_EQ(*steps(RunId{3}).waiting, 0.1);
 }
 
@@ -123,6 +124,16 @@ TEST_F(RecordedStepsTest, ComparisonsTakeTheWaitingIntoAccount)
     };
     EXPECT_EQ(verdictOf(2), analysis::Verdict::Inconclusive);
     EXPECT_EQ(verdictOf(3), analysis::Verdict::Slower);
+    // Of several threads, each may hold up the others for much longer than it waited itself.
+    const auto ofTwo = [](double waiting) {
+        return std::vector{percent(kWaitingCounter, std::vector<double>(kSteps, waiting)),
+                           percent(kCpuUseCounter, std::vector<double>(kSteps, 150)),
+                           percent(kOneThreadCounter, std::vector<double>(kSteps, 75))};
+    };
+    write(ofTwo(50), false, 90 * kMs);
+    write(ofTwo(0.5), false, 90 * kMs);
+    EXPECT_EQ(verdictOf(4), analysis::Verdict::Inconclusive);
+    EXPECT_EQ(verdictOf(5), analysis::Verdict::Slower);
 }
 
 } // namespace
