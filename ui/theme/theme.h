@@ -54,8 +54,6 @@ public:
     QFont mono() const;
 
 signals:
-    /// Widgets are about to be styled in other colours.
-    void aboutToChange();
     void changed();
 
 protected:
