@@ -1,6 +1,7 @@
 // export: a run in the formats of other tools.
 
 #include "app/cli/arguments.h"
+#include "app/cli/arrow_tables.h"
 #include "app/cli/commands.h"
 #include "app/cli/compare.h"
 #include "app/cli/file_kind.h"
@@ -9,10 +10,10 @@
 #include "core/base/named_output.h"
 #include "core/base/number_text.h"
 #include "core/base/output_file.h"
+#include "core/base/output_folder.h"
 #include "core/base/plural.h"
 #include "core/base/temporary_path.h"
 #include "core/base/terminal_text.h"
-#include "core/exchange/export/arrow_export.h"
 #include "core/exchange/export/export_text.h"
 #include "core/exchange/export/kineto_export.h"
 #include "core/exchange/export/perfetto_export.h"
@@ -138,14 +139,12 @@ void exportKineto(const ExportRequest& request)
 
 void exportArrow(const ExportRequest& request)
 {
-    const auto tables = exchange::writeArrow(request.output, request.reader, request.run, request.options);
-    request.notes << exported(request) << "rows of ";
-    const char* separator = "";
-    for (const auto& [name, rows] : tables) {
-        request.notes << separator << name << ": " << rows;
-        separator = ", ";
-    }
-    request.notes << " -> " << escapeForTerminal(request.shown) << '\n';
+    OutputFolder output(request.output, request.options.inputs);
+    const std::string tables =
+        writeArrow(output.draft(), request.reader.file(), request.run.run, request.options.withIdentity);
+    output.commit();
+    request.notes << exported(request) << "rows of " << tables << " -> " << escapeForTerminal(request.shown)
+                  << '\n';
 }
 
 void exportStacks(const ExportRequest& request,
@@ -203,8 +202,10 @@ constexpr std::array kExportFormats{
         "OUT.json[.gz]: trace like PyTorch's profiler, for HolisticTraceAnalysis; several processes: one "
         "file each, OUT_rank0.json …",
         true, false},
-    ExportFormat{"--arrow", exportArrow,
-                 "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each", false},
+    ExportFormat{
+        "--arrow", exportArrow,
+        "OUTFOLDER: tables for pandas, polars and DuckDB, an Arrow file each; needs Python with PyArrow",
+        false},
     ExportFormat{
         "--folded", exportFolded,
         "OUT.txt: GPU time by stack, without a GPU self time of ops, for flamegraph.pl and similar programs",

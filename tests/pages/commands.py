@@ -74,6 +74,7 @@ NOT_RUN = {
     "doctor.md": {"tilescope doctor --ceilings --device cuda:1": GPU},
     "export.md": {
         "python -c \"from hta.trace_analysis import TraceAnalysis; print(TraceAnalysis(trace_dir='.').get_gpu_kernel_breakdown())\"": PACKAGES,
+        "tilescope export t.tscope --arrow tables": "needs PyArrow; test python.arrow has a stand-in",
         "python -c \"import pandas; print(pandas.read_feather('tables/kernels.arrow').groupby('name', observed=True).size())\"": PACKAGES,
     },
     "ranks.md": {

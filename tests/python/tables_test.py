@@ -11,7 +11,7 @@ import recordings
 import tilescope
 
 METHODS = ("runs kernels copies ranges ops api_calls memory samples counters steps losses environment collectives processes "
-           "threads").split()
+           "threads devices streams frames waits").split()
 LONG = 2**62 + 1  # a double has no such number
 
 
@@ -65,7 +65,7 @@ class Tables(unittest.TestCase):
             self.assertLessEqual(set(units), set(table.columns))
             for name in table.columns:
                 expected = ("ns" if re.search(r"_ns$|^(start|end|duration|launched|started)$", name)
-                            else "B" if re.search(r"^bytes$|^(peak|oom)_(?!phase)|_shared$|^(local|allocated|reserved|before_backward)$",
+                            else "B" if re.search(r"^bytes$|^(peak|oom)_(?!phase)|_shared$|^(local|memory|allocated|reserved|before_backward)$",
                                                   name) else None)
                 self.assertEqual(units.get(name), expected, "{}.{}".format(method, name))
         self.assertEqual(self.recording.kernels(by="name").attrs["units"]["percent"], "%")

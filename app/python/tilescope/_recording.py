@@ -34,12 +34,20 @@ _COLLECTIVES = (integer("id"), integer("run"), nullable("process"), nullable("st
                 nullable("sequence"), nullable("bytes", "B"), nullable("group_size"), nullable("peer"),
                 nullable("device"), nullable("stream"), nullable("thread"), nullable("correlation"), nullable("range"),
                 text("path"))
+_FRAMES = (*_EVENT, text("name"), nullable("thread"))
+_WAITS = (integer("id"), integer("run"), nullable("process"), nullable("step"), integer("start", "ns"), integer("end", "ns"),
+          integer("duration", "ns"), text("kind"), nullable("device"), nullable("stream"), nullable("waited_for"),
+          nullable("correlation"), nullable("record_correlation"))
 _COUNTERS = (integer("run"), nullable("process"), nullable("device"), text("name"), text("unit"), integer("start", "ns"),
              integer("end", "ns"), real("value"))
 _SAMPLES = (integer("run"), integer("step"), text("kind"), text("phase"), integer("wall_ns", "ns"),
             nullable("gpu_ns", "ns"))
 _LOSSES = (integer("run"), text("kind"), text("severity"), integer("count"), text("detail"))
 _ENVIRONMENT = (integer("run"), text("key"), text("value"), text("unit"))
+_DEVICES = (integer("run"), integer("device"), nullable("ordinal"), text("uuid"), text("name"), text("host"),
+            nullable("memory", "B"), nullable("multiprocessors"), text("capability"))
+_STREAMS = (integer("run"), integer("device"), integer("stream"), nullable("process"), nullable("native"),
+            nullable("context"), text("name"))
 _THREADS = (integer("run"), integer("thread"), text("name"), nullable("process"), nullable("native"))
 _PROCESSES = (integer("run"), nullable("process"), nullable("pid"), text("host"), text("name"), text("command_line"),
               nullable("rank"), nullable("world_size"), nullable("started", "ns"), nullable("clock"),
@@ -194,6 +202,14 @@ class Recording:
         """Collective and point-to-point operations between processes."""
         return self._events("collective", "collectives", _COLLECTIVES, run)
 
+    def frames(self, run=None):
+        """Calls of Python functions."""
+        return self._events("frame", "frames", _FRAMES, run)
+
+    def waits(self, run=None):
+        """What streams and the host waited for."""
+        return self._events("wait", "waits", _WAITS, run)
+
     def counters(self, run=None):
         """Readings of counters over time: clocks, power, traffic and others, each from `start` to `end`, in its `unit`."""
         builder = self._builder(_COUNTERS)
@@ -228,6 +244,14 @@ class Recording:
     def threads(self, run=None):
         """Threads of each run; a missing process is the run's own."""
         return self._rows("thread", "threads", _THREADS, run)
+
+    def devices(self, run=None):
+        """GPUs of each run."""
+        return self._rows("device", "devices", _DEVICES, run)
+
+    def streams(self, run=None):
+        """Streams of the GPUs of each run."""
+        return self._rows("stream", "streams", _STREAMS, run)
 
     def processes(self, run=None):
         """Processes of each run. A run of one process that Tilescope ran itself has one row, without a number."""
