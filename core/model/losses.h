@@ -58,6 +58,7 @@ enum class RecordLoss : std::uint8_t {
     SourceText,
     SourceUnreadable,
     SourceValue,
+    StartsBeforeLaunch,
     StepsCut,
     ThreadsRefused,
     TimeOutOfRange,
@@ -179,6 +180,10 @@ inline constexpr LossInfo kLosses[] = {
      "records of the source with missing, misplaced or impossible values; they are not stored"},
     {RecordLoss::SourceValue, "source_value", LossSeverity::Warning,
      "numbers of the source that are out of range; they count as not recorded"},
+    {RecordLoss::StartsBeforeLaunch, "starts_before_launch", LossSeverity::Warning,
+     "device activities that start before they are launched: the clocks of host and device differ, or a time "
+     "is "
+     "wrong; their steps get no verdict"},
     {RecordLoss::StepsCut, "steps_cut", LossSeverity::Info,
      "steps that end where the next one begins, as they overlap"},
     {RecordLoss::ThreadsRefused, "threads_refused", LossSeverity::Error,

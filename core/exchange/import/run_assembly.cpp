@@ -121,9 +121,20 @@ private:
     void requireEvents() const
     {
         if (trace_.host.empty() && trace_.activities.empty() && trace_.allocations.empty() && !trace_.memory)
-            throw Error{.what = "has no events that Tilescope stores",
+            throw Error{.what = "has no events that Tilescope stores" + unreadKinds(),
                         .where = header_.name,
                         .remedy = "record with CUDA, NVTX or CPU activities turned on"};
+    }
+
+    /// What a recording holds instead, in parentheses: categories and devices that are not read.
+    std::string unreadKinds() const
+    {
+        constexpr std::size_t kLongest = 120;
+        std::string kinds;
+        for (const auto& [which, count] : trace_.losses)
+            if (which.first == RecordLoss::DeviceNotRead || which.first == RecordLoss::SourceNotStored)
+                kinds += fmt::format("{}{} of {}", kinds.empty() ? "" : ", ", count, which.second);
+        return kinds.empty() ? "" : " (it holds " + validUtf8(kinds.substr(0, kLongest)) + ")";
     }
 
     /// Says with the run, not only among the losses, which devices its figures lack.
@@ -373,6 +384,7 @@ private:
         lose(RecordLoss::UnlaunchedActivity, unlaunched);
         lose(RecordLoss::DuplicateActivity, activities_->duplicates());
         lose(RecordLoss::OutlastsSuccessor, activities_->outlasting());
+        lose(RecordLoss::StartsBeforeLaunch, early_);
         if (const std::string steps = steps_->unjudged(); !steps.empty())
             trace_.environment.push_back({std::string(kUnjudgedSteps), steps});
     }
@@ -384,6 +396,10 @@ private:
         const ActivityFacts& facts = trace_.activityFacts[row.extra];
         const Launch* launch = launches_.find(stream.process, row.correlation);
         const bool isLaunched = launch != nullptr;
+        if (isLaunched && launch->start - row.start > kBeforeLaunchNs) {
+            ++early_;
+            steps_->doubt(stream.process, row.start, launch->start + 1);
+        }
         if (!launch)
             launch = launches_.findOp(stream.process, facts.externalId);
         DeviceEvent event{.kind = row.kind,
@@ -614,6 +630,7 @@ private:
     std::vector<std::int64_t> captures_;                        ///< open captures of CUDA graphs, by process
     std::int64_t tooDeep_ = 0;
     std::int64_t duplicateCalls_ = 0;
+    std::int64_t early_ = 0; ///< activities that start before their launch
     std::int64_t withoutActivity_ = 0;
     std::unordered_map<std::uint32_t, CallName> callNames_;
     std::vector<PhaseMark> phases_;

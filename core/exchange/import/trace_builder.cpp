@@ -264,11 +264,12 @@ std::optional<std::uint32_t> TraceBuilder::addActivity(const ForeignActivity& ac
     return static_cast<std::uint32_t>(trace.activities.size() - 1);
 }
 
-std::int64_t TraceBuilder::shareActivities(ProcessIndex holder, std::span<const ProcessIndex> callers,
-                                           std::span<const ForeignFlow> flows)
+std::vector<std::uint32_t> TraceBuilder::shareActivities(ProcessIndex holder,
+                                                         std::span<const ProcessIndex> callers,
+                                                         std::span<const ForeignFlow> flows)
 {
     ForeignTrace& trace = impl_->trace;
-    const ActivityOwners owners = ownersOf(trace, holder, callers, flows, trace.work);
+    ActivityOwners owners = ownersOf(trace, holder, callers, flows, trace.work);
     const auto streamOf = [&](StreamId from, ProcessIndex process) {
         const KnownStream known = trace.streams[from.value];
         if (known.process == process)
@@ -295,7 +296,7 @@ std::int64_t TraceBuilder::shareActivities(ProcessIndex holder, std::span<const 
             if (*each)
                 *each = streamOf(*each, owner->second);
     }
-    return owners.ambiguous;
+    return std::move(owners.ambiguous);
 }
 
 ProcessIndex TraceBuilder::processOfActivity(std::uint32_t activity) const

@@ -159,9 +159,9 @@ public:
     std::optional<std::uint32_t> addActivity(const ForeignActivity& activity);
     /// Gives the device activities and waits of `holder` to those of `callers` that launched them: rule "processes".
     /// Call it after all events of these processes. It may be called again with more flows.
-    /// \return  the number of activities that more than one of them may have launched
-    std::int64_t shareActivities(ProcessIndex holder, std::span<const ProcessIndex> callers,
-                                 std::span<const ForeignFlow> flows);
+    /// \return  numbers of the activities that more than one of them may have launched
+    std::vector<std::uint32_t> shareActivities(ProcessIndex holder, std::span<const ProcessIndex> callers,
+                                               std::span<const ForeignFlow> flows);
     ProcessIndex processOfActivity(std::uint32_t activity) const;
     /// The devices that have activities of a process.
     std::vector<std::int32_t> devicesOf(ProcessIndex process) const;

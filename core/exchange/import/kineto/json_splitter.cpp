@@ -260,12 +260,14 @@ std::string_view JsonSplitter::keyAt(std::size_t& at)
                                                  : std::string_view();
 }
 
-bool JsonSplitter::beginsEvent(std::size_t brace)
+/// \param isBetween  the damage lies between events, so what is before the brace may be a part of it
+bool JsonSplitter::beginsEvent(std::size_t brace, bool isBetween)
 {
     std::size_t before = brace;
     while (before > 0 && classOf(text_[before - 1]) == Class::Space)
         --before;
-    if (before > 0 && text_[before - 1] != ',' && text_[before - 1] != '[' && text_[before - 1] != '}')
+    const char last = before > 0 ? text_[before - 1] : ',';
+    if (isBetween ? last == ':' : last != ',' && last != '[' && last != '}')
         return false;
     std::size_t at = brace + 1;
     return std::ranges::find(kFirstKeys, keyAt(at)) != kFirstKeys.end();
@@ -285,9 +287,9 @@ bool JsonSplitter::endsEvents(std::size_t bracket)
     return key.ends_with("_version") || std::ranges::find(kMemberKeys, key) != kMemberKeys.end();
 }
 
-/// Moves to the next event, or to the end of their list, from a place within an event that is broken. False if there is
-/// none.
-bool JsonSplitter::resume(std::size_t from)
+/// Moves to the next event, or to the end of their list, from a place within an event that is broken, or between events.
+/// False if there is none.
+bool JsonSplitter::resume(std::size_t from, bool isBetween)
 {
     const std::uint64_t skippedFrom = before_ + from;
     at_ = from + 1;
@@ -301,7 +303,7 @@ bool JsonSplitter::resume(std::size_t from)
             continue;
         }
         at_ = found;
-        if (text_[found] == '{' ? beginsEvent(found) : endsEvents(found)) {
+        if (text_[found] == '{' ? beginsEvent(found, isBetween) : endsEvents(found)) {
             result_.skipped += before_ + at_ - skippedFrom;
             return true;
         }
@@ -416,7 +418,7 @@ bool JsonSplitter::readEvents(const Sink& sink, int last)
         const std::uint64_t damaged = before_ + begin;
         if (!flush(sink, begin))
             return true;
-        if (!resume(static_cast<std::size_t>(damaged - before_))) {
+        if (!resume(static_cast<std::size_t>(damaged - before_), c != '{')) {
             result_.isCut = end == End::Cut;
             if (result_.isCut) { // nothing but its end is wrong with the event
                 result_.broken = known.broken;

@@ -73,11 +73,11 @@ private:
     End skipString();
     End skipNested();
     End skipValue();
-    bool resume(std::size_t from);
+    bool resume(std::size_t from, bool isBetween);
     bool resumeAtEvents();
     bool isPlausible(char open, std::uint64_t objects, int depth) const;
     bool need(std::size_t from, std::size_t bytes);
-    bool beginsEvent(std::size_t brace);
+    bool beginsEvent(std::size_t brace, bool isBetween);
     bool endsEvents(std::size_t bracket);
     std::string_view keyAt(std::size_t& at);
     std::optional<std::string> takeKey();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -21,12 +22,18 @@ std::string textOf(const json& object, const char* key)
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// A whole number, or a text of one.
+/// A whole number, also as `1.0`, or a text of one.
 std::optional<std::int64_t> integerOf(const json& object, const char* key)
 {
     const auto found = object.find(key);
     if (found != object.end() && found->is_string())
         return exchange::integerOf(found->get_ref<const std::string&>());
+    constexpr double kMostExact = 9e15;
+    if (found != object.end() && found->is_number_float()) {
+        const auto number = found->get<double>();
+        if (std::abs(number) <= kMostExact && std::trunc(number) == number)
+            return static_cast<std::int64_t>(number);
+    }
     if (found == object.end() || !found->is_number_integer() ||
         (found->is_number_unsigned() &&
          found->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())))
@@ -65,14 +72,26 @@ void readDevices(KinetoTopology& topology, const std::string& text)
     }
 }
 
-void readDistributed(TraceBuilder& builder, KinetoTopology& topology, const std::string& text)
+/// \return  false if rank or number of ranks cannot be true; a number below 0 says that there are none
+bool readDistributed(TraceBuilder& builder, KinetoTopology& topology, const std::string& text)
 {
     const json info = json::parse(text, nullptr, false);
     if (!info.is_object())
-        return;
-    topology.describeRank(smallOf(info, "rank"), smallOf(info, "world_size"));
+        return info.is_null();
+    const std::optional<std::int32_t> rank = smallOf(info, "rank");
+    std::optional<std::int32_t> size = smallOf(info, "world_size");
+    bool isSound = true;
+    for (const char* key : {"rank", "world_size"})
+        if (const auto found = info.find(key); found != info.end() && !found->is_null())
+            isSound = isSound && integerOf(info, key);
+    if (rank && size && *rank >= *size) {
+        size.reset();
+        isSound = false;
+    }
+    topology.describeRank(rank, size);
     if (const std::string version = textOf(info, "nccl_version"); !version.empty())
         builder.addEnvironment({"nccl", version});
+    return isSound;
 }
 
 void readVersion(TraceBuilder& builder, const std::string& key, const std::string& text)
@@ -107,9 +126,12 @@ bool addFileMember(TraceBuilder& builder, KinetoTopology& topology, const std::s
     if (key == "deviceProperties")
         readDevices(topology, text);
     else if (key == "distributedInfo")
-        readDistributed(builder, topology, text);
+        return readDistributed(builder, topology, text);
     else if (key == "baseTimeNanoseconds") {
-        const auto base = unsignedOf(text.substr(0, text.find_last_not_of(" \n\r\t") + 1));
+        std::string_view number = std::string_view(text).substr(0, text.find_last_not_of(" \n\r\t") + 1);
+        if (number.size() > 2 && number.front() == '"' && number.back() == '"')
+            number = number.substr(1, number.size() - 2);
+        const auto base = unsignedOf(number);
         if (!base || *base >= static_cast<std::uint64_t>(kLatestNs))
             return false;
         builder.clock(topology.clock()).offset = Nanoseconds(static_cast<std::int64_t>(*base));

@@ -70,22 +70,46 @@ constexpr CategoryName kCategoryNames[] = {
     {"scope", Category::Annotation}, // of Proton
 };
 
-Category categoryOf(std::string_view text)
+/// The category of one name, in any case of letters.
+Category categoryOfName(std::string_view text)
 {
     for (const CategoryName& each : kCategoryNames)
         if (each.text == text)
             return each.category;
     // xpu_runtime, mtia_runtime, privateuse1_driver, …
-    return text.ends_with("_runtime") || text.ends_with("_driver") ? Category::RuntimeCall
-                                                                   : Category::Unknown;
+    if (text.ends_with("_runtime") || text.ends_with("_driver"))
+        return Category::RuntimeCall;
+    const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+    for (const CategoryName& each : kCategoryNames)
+        if (std::ranges::equal(each.text, text, {}, lower, lower))
+            return each.category;
+    return Category::Unknown;
 }
 
-/// Whether events of an unknown category are of a device, whose time is missing without them.
-bool isOfDevice(std::string_view category)
+/// The format allows several names, separated by commas: the first one that is known.
+Category categoryOf(std::string_view text)
+{
+    Category category = categoryOfName(text);
+    while (category == Category::Unknown && text.find(',') != std::string_view::npos) {
+        const std::string_view first = text.substr(0, text.find(','));
+        if (!first.empty())
+            category = categoryOfName(first);
+        text.remove_prefix(first.size() + 1);
+        if (category == Category::Unknown && !text.empty() && text.find(',') == std::string_view::npos)
+            category = categoryOfName(text);
+    }
+    return category;
+}
+
+/// Whether an event of an unknown category is of a device, whose time is missing without it: by its category, or because
+/// only work of devices has a stream and the id of its launch.
+bool isOfDevice(const KinetoEvent& event)
 {
     constexpr std::string_view kPrefixes[] = {"xpu_", "mtia_", "hpu_", "privateuse1_", "npu", "tpu", "glow_"};
+    const std::string_view category = event.category;
     return std::ranges::any_of(kPrefixes,
-                               [&](std::string_view prefix) { return category.starts_with(prefix); });
+                               [&](std::string_view prefix) { return category.starts_with(prefix); }) ||
+           category.ends_with("_kernel") || (!event.stream.empty() && !event.correlation.empty());
 }
 
 /// Whether an event is a scope within a kernel, as Proton's instrumentation writes them: by process `add_kernel Core0 CTA3`
@@ -273,7 +297,7 @@ void KinetoReader::addInterval(const KinetoEvent& event)
         constexpr std::size_t kMostName = 40;
         constexpr std::size_t kMostNames = 64;
         const std::string_view name = event.category.substr(0, kMostName);
-        auto& counts = isOfDevice(name) ? notRead_ : notStored_;
+        auto& counts = isOfDevice(event) ? notRead_ : notStored_;
         const auto found = counts.find(name);
         if (found != counts.end())
             ++found->second;

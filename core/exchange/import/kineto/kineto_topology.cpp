@@ -69,9 +69,11 @@ std::vector<std::pair<std::string, std::int32_t>> numberedWords(std::string_view
 /// The device that a process name stands for, as JAX, Ascend's and AMD's profilers write it; empty for programs.
 std::string_view unreadDevice(std::string_view name)
 {
-    constexpr std::array<std::string_view, 7> kKinds{"GPU", "TPU", "NPU", "XPU", "HPU", "IPU", "MTIA"};
-    constexpr std::array<std::string_view, 6> kNames{"/device:",         "Ascend Hardware", "HCCL",
-                                                     "Overlap Analysis", "AI Core",         "COPY"};
+    constexpr std::array<std::string_view, 10> kKinds{"GPU", "TPU", "NPU",  "XPU", "HPU",
+                                                      "IPU", "MLU", "MTIA", "DCU", "NeuronCore"};
+    constexpr std::array<std::string_view, 8> kNames{"/device:",         "Ascend Hardware", "HCCL",
+                                                     "Overlap Analysis", "AI Core",         "COPY",
+                                                     "Neuron Core",      "TensorCore"};
     if (std::ranges::any_of(kNames,
                             [&](std::string_view each) { return name.find(each) != std::string_view::npos; }))
         return name;
@@ -299,7 +301,7 @@ void KinetoTopology::leaveOutUnreadDevices()
 
 void KinetoTopology::shareActivities(std::span<const ForeignFlow> flows)
 {
-    ambiguous_ = 0;
+    ambiguous_.clear();
     for (const auto& [text, label] : labels_) {
         std::vector<ProcessIndex> callers;
         if (label.processes.empty() && callers_.empty() && processes_.size() == 1)
@@ -310,7 +312,8 @@ void KinetoTopology::shareActivities(std::span<const ForeignFlow> flows)
             std::ranges::copy_if(label.processes, std::back_inserter(callers),
                                  [&](ProcessIndex process) { return callers_.contains(process); });
         if (callers.size() > 1 || (callers.size() == 1 && callers.front() != label.holder))
-            ambiguous_ += builder_.shareActivities(label.holder, callers, flows);
+            for (const std::uint32_t activity : builder_.shareActivities(label.holder, callers, flows))
+                ambiguous_.insert(activity);
     }
 }
 

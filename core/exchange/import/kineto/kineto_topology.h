@@ -69,11 +69,11 @@ public:
     /// Once all events are known: names processes, threads and devices, and gives device events to their processes.
     void finish();
     /// Whether the flows of the file may tell who launched an activity: then give them to addFlow() and finishFlows().
-    bool wantsFlows() const { return ambiguous_ > 0; }
+    bool wantsFlows() const { return !ambiguous_.empty(); }
     void addFlow(const KinetoEvent& event);
     void finishFlows();
     /// Activities for which the file does not tell who launched them.
-    std::int64_t ambiguous() const { return ambiguous_; }
+    std::int64_t ambiguous() const { return static_cast<std::int64_t>(ambiguous_.size()); }
 
 private:
     struct LaterName {
@@ -120,7 +120,7 @@ private:
     std::optional<std::int32_t> rank_;
     std::optional<std::int32_t> worldSize_;
     std::map<std::string, Flow, std::less<>> flows_; ///< by id
-    std::int64_t ambiguous_ = 0;
+    std::set<std::uint32_t> ambiguous_;              ///< activities, which several labels may share
 };
 
 } // namespace tilescope::exchange

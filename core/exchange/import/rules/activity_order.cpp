@@ -4,11 +4,24 @@ namespace tilescope::exchange {
 
 ActivityOrder::ActivityOrder(const ForeignTrace& trace) : trace_(trace), streams_(trace.streams.size()) {}
 
+namespace {
+
+/// The External id is of the op; what one launch started at one time on one stream is one activity whichever op it names.
+bool areSame(ActivityFacts a, const ActivityFacts& b, bool isLaunchKnown)
+{
+    if (isLaunchKnown)
+        a.externalId = b.externalId;
+    return a == b;
+}
+
+} // namespace
+
 bool ActivityOrder::isSame(const DeviceRow& a, const DeviceRow& b) const
 {
     return a.start == b.start && a.end == b.end && a.stream == b.stream && a.name == b.name &&
            a.correlation == b.correlation && a.kind == b.kind && a.copy == b.copy && a.launch == b.launch &&
-           (a.extra == b.extra || trace_.activityFacts[a.extra] == trace_.activityFacts[b.extra]);
+           (a.extra == b.extra ||
+            areSame(trace_.activityFacts[a.extra], trace_.activityFacts[b.extra], a.correlation != 0));
 }
 
 ActivityOrder::Finding ActivityOrder::next(const DeviceRow& row)

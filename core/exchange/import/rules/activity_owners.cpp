@@ -77,8 +77,7 @@ public:
         }
         findDeviceOwners();
         for (std::size_t i = 0; i < decisions.size(); ++i)
-            found_.activities[i].process =
-                settle(trace_.activities[found_.activities[i].activity], decisions[i]);
+            found_.activities[i].process = settle(found_.activities[i].activity, decisions[i]);
         for (const auto& [device, owner] : owners_)
             found_.devices[device] = owner.process;
         return std::move(found_);
@@ -221,18 +220,19 @@ private:
                 owners_[device] = {holder_, false, true};
     }
 
-    ProcessIndex settle(const DeviceRow& row, const Decision& decision)
+    ProcessIndex settle(std::uint32_t activity, const Decision& decision)
     {
-        const Owner owner = owners_[keyOf(row)];
+        const Owner owner = owners_[keyOf(trace_.activities[activity])];
         if (decision.evidence == Evidence::Strong)
             return decision.process;
         if (owner.isAlone) {
-            found_.ambiguous += owner.isGuessed ? 1 : 0;
+            if (owner.isGuessed)
+                found_.ambiguous.push_back(activity);
             return owner.process;
         }
         if (decision.evidence == Evidence::Weak)
             return decision.process;
-        ++found_.ambiguous;
+        found_.ambiguous.push_back(activity);
         return decision.process ? decision.process : owner.process;
     }
 

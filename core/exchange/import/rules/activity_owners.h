@@ -17,8 +17,8 @@ struct ActivityOwners {
     };
     std::vector<Owned> activities;
     std::map<std::int32_t, ProcessIndex>
-        devices;                ///< process that most activities of a device belong to, by ordinal
-    std::int64_t ambiguous = 0; ///< activities for which the evidence does not decide
+        devices;                          ///< process that most activities of a device belong to, by ordinal
+    std::vector<std::uint32_t> ambiguous; ///< activities for which the evidence does not decide
 };
 
 /// Rule "processes". Correlation ids of different processes collide, so an activity may have several callers.

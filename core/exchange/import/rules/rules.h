@@ -22,6 +22,8 @@ inline constexpr std::size_t kMostDomain = 64;
 inline constexpr std::int64_t kFarNs = std::int64_t{7} * 24 * 3600 * 1'000'000'000;
 /// A kernel may start this much before its launch: the clocks of host and device are converted.
 inline constexpr std::int64_t kEarlyNs = 50'000;
+/// What starts this much before its launch has a wrong time.
+inline constexpr std::int64_t kBeforeLaunchNs = 1'000'000;
 /// The ends of one collective on several devices differ by less than this.
 inline constexpr std::int64_t kEndsNs = 20'000;
 
@@ -64,6 +66,11 @@ inline constexpr ImportRule kImportRules[] = {
      "A kernel that ends after the next kernel of its stream has ended keeps its times; the "
      "steps that it lies in get no verdict.",
      "outlasts_successor"},
+    {"causes before effects",
+     "A device activity that starts more than a millisecond before its launch keeps its times; the steps "
+     "that the two lie "
+     "in get no verdict.",
+     "starts_before_launch"},
     {"duplicates", "A device activity, op or call that equals another one in all its facts is stored once.",
      "duplicate_activity, duplicate_call"},
     {"launches",
