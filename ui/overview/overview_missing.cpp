@@ -54,6 +54,18 @@ QString whyNoSteps(const OverviewData& data, const QString& what)
     });
 }
 
+QString whyNoEvents(const OverviewData& data, const QString& what)
+{
+    const bool isOfRecordings = std::ranges::all_of(data.runs, [](const OverviewRun& run) {
+        return run.data->isWhole && !run.data->step && run.summary->traits().coversRecording;
+    });
+    if (!isOfRecordings)
+        return whyNoSteps(data, what);
+    return (data.isLimited() ? QStringLiteral("The time filter has no %1.")
+                             : QStringLiteral("The recording has no %1."))
+        .arg(what);
+}
+
 QString whyNoAllocations(const OverviewData& data)
 {
     return joined(data, [](const OverviewRun& run) {
@@ -71,6 +83,8 @@ QString whyNoAllocations(const OverviewData& data)
 
 QString noStepWords(const query::RunSummary& run)
 {
+    if (run.traits().coversRecording)
+        return QStringLiteral("no steps found");
     if (!wantsTrace(run) || run.result.status == RunStatus::Ok)
         return QStringLiteral("not traced");
     return run.result.status == RunStatus::Running ? QStringLiteral("not traced yet")

@@ -9,6 +9,9 @@ namespace tilescope::ui {
 /// \param what  that the steps of an imported or recorded run lack
 QString whyNoSteps(const OverviewData& data, const QString& what = QStringLiteral("ranges"));
 
+/// Why a panel about all events is empty, which needs no steps in a recording.
+QString whyNoEvents(const OverviewData& data, const QString& what);
+
 /// Why these runs have no bytes at the peak.
 QString whyNoAllocations(const OverviewData& data);
 

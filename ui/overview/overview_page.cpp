@@ -479,8 +479,8 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
     bars_->show(stepBars(overview),
                 overview.stepDifference ? overview.stepDifference->verdict : analysis::Verdict::Inconclusive,
                 noTime);
-    showList(*families_, familyShareRows(overview), noTime);
-    showList(*ranges_, rangeShareRows(overview), whyNoSteps(overview));
+    showList(*families_, familyShareRows(overview), whyNoEvents(overview, gpu ? tr("kernels") : tr("ops")));
+    showList(*ranges_, rangeShareRows(overview), whyNoEvents(overview, tr("ranges")));
     showList(*allocations_, allocationRows(overview), whyNoAllocations(overview));
     familyPanel_->setTitle(gpu ? tr("Kernel families") : tr("Op families"));
     const bool isWhole = std::all_of(overview.runs.begin(), overview.runs.end(),
@@ -492,6 +492,8 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
         return;
     }
     const bool isLimited = overview.isLimited();
+    const bool hasSteps =
+        std::ranges::any_of(overview.runs, [](const OverviewRun& run) { return run.data->step.has_value(); });
     const QString process = overview.processWords();
     stepPanel_->setSubtitle(joinedWords(
         (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
@@ -508,8 +510,10 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
                                               : coversRecordings(overview) ? tr("whole recording")
                                                                            : tr("a traced step"),
                                               process));
-    rangePanel_->setSubtitle(joinedWords(
-        isLimited ? tr("wall time within the time filter") : tr("wall time a traced step"), process));
+    rangePanel_->setSubtitle(joinedWords(isLimited  ? tr("wall time within the time filter")
+                                         : hasSteps ? tr("wall time a traced step")
+                                                    : tr("wall time, whole recording"),
+                                         process));
     QStringList devices; // whose peak is the highest
     for (const OverviewRun& run : overview.runs)
         if (run.data->live && !run.data->peakDevice.empty())

@@ -144,6 +144,18 @@ bool coversRecordings(const OverviewData& data)
                                [](const OverviewRun& run) { return run.data->run.coversRecording(); });
 }
 
+namespace {
+
+/// What times of a whole recording are divided by, which are shown for a mean process.
+double processesOf(const query::RunOverview& run)
+{
+    if (run.step)
+        return double(run.step->processes);
+    return run.process.empty() ? std::max(1.0, double(run.topology.processes.size())) : 1;
+}
+
+} // namespace
+
 TableData familyShareRows(const OverviewData& data)
 {
     const bool ofRecordings = coversRecordings(data);
@@ -156,7 +168,7 @@ TableData familyShareRows(const OverviewData& data)
             row.swatch = Swatch::of(share.hue);
             const query::RunOverview& run = *data.runs[i].data;
             const bool ofAll = ofRecordings || run.span;
-            const double processes = run.step ? double(run.step->processes) : 1;
+            const double processes = processesOf(run);
             row.values[i] = ofAll ? share.total / processes : share.perStep;
             row.counts[i] = ofAll ? share.instances / processes : share.instancesPerStep;
         }
@@ -172,14 +184,15 @@ TableData rangeShareRows(const OverviewData& data)
     for (std::size_t i = 0; i < data.runs.size(); ++i) {
         const query::RunOverview& run = *data.runs[i].data;
         for (const analysis::RangeTotal& range : run.ranges.rows) {
-            if (range.path == "step" || !range.wall || !run.step)
+            if (range.path == "step" || !range.wall)
                 continue;
             PairRow& row = rows.at(QString::fromStdString(range.path));
             row.name = belowStep(range.path);
             row.swatch = query::hueOfRange(range.path) == query::Hue::Range
                              ? Swatch::neutral()
                              : Swatch::of(query::Hue::Attention);
-            row.values[i] = double(range.wall->count()) / double(run.step->allSteps);
+            row.values[i] =
+                double(range.wall->count()) / (run.step ? double(run.step->allSteps) : processesOf(run));
         }
     }
     PairTable table{.first = titleOf(exchange::RangeColumns(false).path.about), .detail = {}};

@@ -57,8 +57,9 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
             const query::CollectiveRow& row = table.collectives[i];
             const QString name = collectiveName(table, row);
             grid.collectives.push_back(i);
-            grid.names.push_back(step ? name
-                                      : latenessText("step %1, %2").arg(QString::number(row.step), name));
+            grid.names.push_back(step || row.step == kNoStep
+                                     ? name
+                                     : latenessText("step %1, %2").arg(QString::number(row.step), name));
             grid.numbers.push_back(row.sequence < 0 ? QString() : wholeNumber(row.sequence));
         }
     grid.ranks = ranksOf(table, grid.collectives);

@@ -40,7 +40,9 @@ QString exposedText(const query::RanksTable& table)
     }
     if (wall == 0)
         return {};
-    QString text = RanksPage::tr("Exposed communication takes %1 of the steps of all ranks.")
+    QString text = (table.rows.front().step == kNoStep
+                        ? RanksPage::tr("Exposed communication takes %1 of the time of all ranks.")
+                        : RanksPage::tr("Exposed communication takes %1 of the steps of all ranks."))
                        .arg(percentText(exposed / wall));
     if (exposed + overlapped > 0)
         text += RanksPage::tr(" Of communication, %1 is overlapped by computation.")
@@ -277,19 +279,26 @@ void RanksPage::loaded(Loaded loaded)
     const std::optional<std::int32_t> before = step();
     table_ = table;
     step_->clear();
-    step_->addItem(tr("mean of all"));
+    step_->addItem(hasSteps() ? tr("mean of all") : tr("whole recording"));
     const std::vector<std::int32_t> steps = stepsOf(*table_);
-    for (const std::int32_t each : steps)
-        step_->addItem(tr("step %1").arg(each), each);
+    if (hasSteps())
+        for (const std::int32_t each : steps)
+            step_->addItem(tr("step %1").arg(each), each);
     step_->setCurrentIndex(before ? std::max(0, step_->findData(*before)) : 0);
-    step_->setEnabled(true);
+    step_->setEnabled(hasSteps());
     summary_->setText(tr("%1, %2").arg(counted(std::int64_t(table_->rankCount), "rank"),
-                                       counted(std::int64_t(steps.size()), "step")) +
+                                       hasSteps() ? counted(std::int64_t(steps.size()), "step")
+                                                  : tr("no steps, whole recording")) +
                       (ofSeveral_ ? tr(" of the first selected run") : QString()));
     verdict_->setText(QString::fromStdString(table_->sentence()));
     exposed_->setText(exposedText(*table_) + warningsOf(*table_));
     stack_->showContent();
     showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
+}
+
+bool RanksPage::hasSteps() const
+{
+    return table_ && !table_->rows.empty() && table_->rows.front().step != kNoStep;
 }
 
 std::optional<std::int32_t> RanksPage::step() const
@@ -307,7 +316,10 @@ void RanksPage::showTables(TableData rows)
 {
     bars_->show(rankBars(*table_, step()), {}, tr("No rank recorded this step."));
     barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
-    barsPanel_->setSubtitle((step() ? tr("by rank") : tr("by rank, mean of all steps")) +
+    barsPanel_->setTitle(hasSteps() ? tr("Where the step goes") : tr("Where the time goes"));
+    barsPanel_->setSubtitle((step()       ? tr("by rank")
+                             : hasSteps() ? tr("by rank, mean of all steps")
+                                          : tr("by rank, whole recording")) +
                             (isFiltered_ ? tr(", within the time filter") : QString()));
     const bool any = !rows.rows.empty();
     collectivesPanel_->setSubtitle(any ? tr("Enter or double click: on the timeline") : QString());

@@ -67,6 +67,7 @@ private:
     void openTimeline(std::int64_t id);
     void openRank(std::int64_t id, ProcessIndex process);
     void showMessage(const QString& text);
+    bool hasSteps() const;
     std::optional<std::int32_t> step() const; ///< none: all
 
     JobTracker loading_{this};

@@ -14,8 +14,7 @@ std::string whyNoEvents(const store::RunRecord& run, const std::string& what)
 {
     const std::string name = "Run " + std::to_string(run.run.value);
     if (run.coversRecording())
-        return "The recording that run " + std::to_string(run.run.value) + " was imported from holds no " +
-               what + ".";
+        return "The recording of run " + std::to_string(run.run.value) + " holds no " + what + ".";
     switch (run.result.status) {
     case RunStatus::Ok:
         return name + " recorded no " + what + ": it was not traced (trace: off or trace_steps: 0).";

@@ -96,7 +96,11 @@ Table ranksOf(Shared ranks)
     Table table{.heading = headingOf(*ranks), .rows = ranks->rows.size()};
     table.columns = {column.programs("run", [run = ranks->run.run](const RankRow&) { return run.value; }),
                      column.programs("rank", &RankRow::rank),
-                     column("step", "step", &RankRow::step, {.keep = 2})};
+                     column("step", "step",
+                            [](const RankRow& row) {
+                                return row.step == kNoStep ? std::nullopt : std::optional(row.step);
+                            },
+                            {.keep = 2})};
     addProcessNumbers<RankRow>(table, column);
     if (ranks->rankCount > 1)
         table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
@@ -127,6 +131,8 @@ Table ranksOf(Shared ranks)
                 : "Neither kernels nor ops were recorded, so that compute and idle time are unknown: record "
                   "with --ops.",
             ranks->sentence()};
+        if (ranks->rows.front().step == kNoStep)
+            table.notes.push_back("The recording has no steps: these are the parts of all of it.");
         addNotes(table, *ranks);
     }
     return table;

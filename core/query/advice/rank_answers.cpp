@@ -23,7 +23,7 @@ Answer exposedCommunication(const RanksTable& ranks)
 {
     Answer answer;
     const auto mean = ranks.meanStep();
-    if (!mean) {
+    if (!mean || ranks.rows.front().step == kNoStep) {
         answer.sentence = "No steps were recorded.";
         return answer;
     }

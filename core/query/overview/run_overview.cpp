@@ -219,6 +219,12 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
         overview.ranges = totals ? rangesOf(reader, *totals, overview.run)
                                  : ranges(reader, {.run = run, .topology = process}, span);
     }
+    // Without steps, families and ranges are those of the whole recording or the span.
+    if (!overview.step && overview.run.coversRecording() && !cancelled()) {
+        const MeanStep whole{.allSteps = 1, .onGpu = reader.counts(run).deviceEvents > 0};
+        overview.families = familySharesOf(reader, run, whole, span, process);
+        overview.ranges = ranges(reader, {.run = run, .topology = process}, span);
+    }
     if (!cancelled() && reader.counts(run).allocEvents > 0) {
         LiveMemoryTable live = memoryAtPeak(reader, run, cancelled, span, process);
         if (live.history) {

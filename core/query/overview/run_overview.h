@@ -59,14 +59,15 @@ struct Utilisation {
 /// Everything that the overview of a run shows, in addition to RunSummary.
 struct RunOverview {
     store::RunRecord run = {};
-    std::optional<TimeSpan> span = {};      ///< what events of are counted; none: the traced steps
-    ProcessQuery process = {};              ///< whose events are counted; empty: those of all, as a mean
-    std::string processWords = {};          ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
-    std::optional<MeanStep> step = {};      ///< none without traced steps (in the span)
-    StepChoice choice = {};                 ///< of the steps that `step` is of
-    std::optional<StartPhase> start = {};   ///< of a recording
-    std::vector<FamilyShare> families = {}; ///< costliest first
-    RangesTable ranges = {};
+    std::optional<TimeSpan> span = {};    ///< what events of are counted; none: the traced steps
+    ProcessQuery process = {};            ///< whose events are counted; empty: those of all, as a mean
+    std::string processWords = {};        ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
+    std::optional<MeanStep> step = {};    ///< none without traced steps (in the span)
+    StepChoice choice = {};               ///< of the steps that `step` is of
+    std::optional<StartPhase> start = {}; ///< of a recording
+    std::vector<FamilyShare> families =
+        {};                  ///< costliest first; without steps, of the whole recording or the span
+    RangesTable ranges = {}; ///< likewise
     std::optional<LiveMemoryTable> live =
         {};                      ///< at the peak (within the span); none without allocation events
     std::string peakPhase = {};  ///< backward, …; empty if the peak is in no traced phase

@@ -127,10 +127,38 @@ private:
                 processes_[topology_.of(range.thread)].steps.push_back(range);
             return !cancelled_();
         });
+        if (run_.coversRecording() &&
+            std::ranges::all_of(processes_, [](const auto& each) { return each.second.steps.empty(); }))
+            takeAllAsOneStep();
         for (auto& [process, each] : processes_) {
             std::ranges::sort(each.steps, {}, &Range::start);
             for (const Range& step : each.steps)
                 each.parts.addStep(step.step, intervalOf(step));
+        }
+    }
+
+    /// A recording without steps counts as one, from the first to the last event of each process.
+    void takeAllAsOneStep()
+    {
+        std::map<ProcessIndex, Interval> extents;
+        const auto cover = [&](ProcessIndex process, const auto& event) {
+            Interval& extent = extents.try_emplace(process, Interval{event.start, event.end}).first->second;
+            extent.start = std::min(extent.start, event.start);
+            extent.end = std::max(extent.end, event.end);
+            return !cancelled_();
+        };
+        const auto coverOfHost = [&](const auto& event) { return cover(topology_.of(event.thread), event); };
+        reader_.eachRange({.run = run_.run}, coverOfHost);
+        reader_.eachOp({.run = run_.run}, coverOfHost);
+        reader_.eachApiCall({.run = run_.run}, coverOfHost);
+        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
+            return cover(topology_.of(event.device, event.stream), event);
+        });
+        for (const auto& [process, extent] : extents) {
+            Range whole;
+            whole.start = extent.start;
+            whole.end = extent.end;
+            processes_[process].steps.push_back(whole); // of step kNoStep
         }
     }
 

@@ -28,7 +28,7 @@ struct RankQuery {
 
 /// Where the wall time of a step of a rank went, and how late the rank was.
 struct RankRow {
-    std::int32_t step = 0;
+    std::int32_t step = 0;                 ///< kNoStep: the recording has no steps and counts as one
     ProcessIndex process = {};             ///< none in a run of one process
     std::string title = {};                ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
