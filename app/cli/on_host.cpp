@@ -9,6 +9,7 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/import/recording/growing_recording.h"
 #include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/remote_file.h"
@@ -208,9 +209,19 @@ std::optional<fs::path> fetchedFile(std::string_view named)
     try {
         hosts::RemoteHost host = hostNamed(remote->host);
         host.prepare(signals.first());
-        const fs::path file = fetchFile(host, remote->path, hosts::copiesFolder(),
+        const auto join = [](const fs::path& folder, const fs::path& recording) {
+            return exchange::GrowingRecording{.folder = folder, .output = recording}
+                .importInto(recording)
+                .has_value();
+        };
+        const fs::path file = fetchFile(host, remote->path, hosts::copiesFolder(), join,
                                         fetchWatch(std::string(named)), signals.first())
                                   .file;
+        if (file.empty())
+            throw Error{.what = "is being recorded there and has no event yet",
+                        .where = std::string(named),
+                        .remedy = "try again when the program uses CUDA, NVTX or PyTorch",
+                        .kind = ErrorKind::Failure};
         rememberNamed(file, named);
         return file;
     } catch (const hosts::Stopped&) {

@@ -9,20 +9,19 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <optional>
+
 namespace tilescope::cli {
 
 namespace {
 
-bool copyGrowing(const std::filesystem::path& named, const std::filesystem::path& copy)
+std::optional<hosts::GrowingFile> findGrowing(const std::filesystem::path& named)
 {
     const auto growing = exchange::GrowingRecording::of(named);
-    return growing && growing->importInto(copy).has_value();
-}
-
-std::filesystem::path outputOf(const std::filesystem::path& folder)
-{
-    const auto growing = exchange::GrowingRecording::of(folder);
-    return growing && growing->folder == folder ? growing->output : std::filesystem::path();
+    if (!growing)
+        return {};
+    return hosts::GrowingFile{.folder = growing->folder, .output = growing->output};
 }
 
 } // namespace
@@ -52,7 +51,7 @@ int serveCommand(int argc, char** argv)
         return hosts::runTask(task);
     if (!sweep.empty())
         return hosts::runSweepOf(sweep);
-    return hosts::serve(STDIN_FILENO, STDOUT_FILENO, {.copy = copyGrowing, .outputOf = outputOf});
+    return hosts::serve(STDIN_FILENO, STDOUT_FILENO, findGrowing);
 }
 
 } // namespace tilescope::cli

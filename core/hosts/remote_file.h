@@ -30,7 +30,8 @@ struct FetchProgress {
 using FetchWatch = std::function<void(const FetchProgress&)>;
 
 struct FetchedFile {
-    std::filesystem::path file; ///< in the user's cache, named as there; treat it as read-only
+    /// In the user's cache, named as there; treat it as read-only. Empty: a recording that has no event yet.
+    std::filesystem::path file;
     Bytes size;
     Bytes received;         ///< that crossed the network
     bool isGrowing = false; ///< it is a recording that was still made: fetch it again for its later states
@@ -38,12 +39,18 @@ struct FetchedFile {
 
 inline constexpr int kFetchAttempts = 8;
 
+/// Joins the working files in a folder into a new recording, which replaces `recording` at once; false: they have no
+/// event yet.
+using JoinWorkingFiles =
+    std::function<bool(const std::filesystem::path& folder, const std::filesystem::path& recording)>;
+
 /// Fetches a file of a host into the user's cache: only pieces of 1 MiB that differ from those of an earlier fetch. A
-/// recording that is written meanwhile arrives as of one moment. An interrupted fetch goes on where it was.
+/// recording that is written meanwhile arrives as of one moment. Of one that `tilescope record` is still making, the
+/// working files are fetched, which only grow, and joined here. An interrupted fetch goes on where it was.
 /// \param folder  below which copies are kept: userCacheDirectory() / "remote"
 /// \throws Error, Stopped
 FetchedFile fetchFile(RemoteHost& host, const std::string& path, const std::filesystem::path& folder,
-                      const FetchWatch& watch = {}, std::stop_token stop = {});
+                      const JoinWorkingFiles& join, const FetchWatch& watch = {}, std::stop_token stop = {});
 
 /// Fetches a recording of work there.
 /// \param job       its id

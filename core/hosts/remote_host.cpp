@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <chrono>
 #include <deque>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -107,14 +109,21 @@ void Answer::Impl::exchange(const std::stop_token& stop, const session::WakeEven
     }
     if (watched[0].revents == 0)
         return;
-    const ssize_t count = read(process->output.get(), bytes_.data(), bytes_.size());
+    const std::span<char> expected = reader.expected();
+    // The rest of a piece goes to its place; what follows it has a buffer of its own.
+    const std::array<iovec, 2> places{{{expected.data(), expected.size()}, {bytes_.data(), bytes_.size()}}};
+    const ssize_t count = readv(process->output.get(), places.data(), places.size());
     if (count == 0)
         throwLost();
     if (count < 0)
         return;
     try {
-        reader.feed(std::string_view(bytes_.data(), std::size_t(count)),
-                    [this](Frame frame) { frames.push_back(std::move(frame)); });
+        const auto take = [this](Frame frame) { frames.push_back(std::move(frame)); };
+        const std::size_t placed = std::min(std::size_t(count), expected.size());
+        if (placed > 0)
+            reader.arrived(placed, take);
+        if (std::size_t(count) > placed)
+            reader.feed(std::string_view(bytes_.data(), std::size_t(count) - placed), take);
     } catch (Error& error) {
         error.where = host;
         throw;

@@ -3,6 +3,7 @@
 #include "core/base/current_error.h"
 #include "core/base/environment_variable.h"
 #include "core/base/file_descriptor.h"
+#include "core/base/number_text.h"
 #include "core/base/paths.h"
 #include "core/base/sha256.h"
 #include "core/base/spawn_settings.h"
@@ -15,6 +16,10 @@
 #include "core/hosts/remote_folder.h"
 #include "core/hosts/slurm.h"
 #include "core/hosts/wire.h"
+#include "core/hosts/working_parts.h"
+#include "core/record/process_end.h"
+#include "core/record/process_identity.h"
+#include "core/record/working_file.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/maintenance/maintenance.h"
 
@@ -27,6 +32,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -60,8 +67,8 @@ std::int64_t unixTime(const fs::path& file)
 
 class Server {
 public:
-    Server(int input, int output, const GrowingFiles& growing)
-        : input_(input), output_(output), growing_(growing)
+    Server(int input, int output, const FindGrowing& findGrowing)
+        : input_(input), output_(output), findGrowing_(findGrowing)
     {
     }
 
@@ -91,7 +98,7 @@ private:
 
     int input_;
     int output_;
-    const GrowingFiles& growing_;
+    const FindGrowing& findGrowing_;
 };
 
 void Server::write(std::string_view bytes) const
@@ -151,10 +158,11 @@ Json Server::described(const fs::directory_entry& entry) const
     std::error_code error;
     const std::string name = entry.path().filename();
     const bool isFolder = entry.is_directory(error);
-    if (isFolder && growing_.outputOf && name.find(".tscope") != std::string::npos)
-        if (const fs::path output = growing_.outputOf(entry.path()); !output.empty())
-            return {
-                {"name", output.filename().string()}, {"growing", true}, {"changed", unixTime(entry.path())}};
+    if (isFolder && findGrowing_ && name.find(".tscope") != std::string::npos)
+        if (const auto growing = findGrowing_(entry.path()); growing && growing->folder == entry.path())
+            return {{"name", growing->output.filename().string()},
+                    {"growing", true},
+                    {"changed", unixTime(entry.path())}};
     if (!isFolder && !entry.is_regular_file(error))
         return {};
     const bool isGrowing = name.ends_with(".tscope") && store::WriterLock::isHeld(entry.path());
@@ -235,6 +243,39 @@ void Server::listResults(const Json& request) const
     send({{"end", true}, {"results", std::move(results)}});
 }
 
+/// How the process of a working file ended, or that it runs, which only this machine knows.
+std::string processEnd(const fs::path& workingFile)
+{
+    if (std::string noted = record::endOf(workingFile); !noted.empty())
+        return noted;
+    std::map<std::string, std::string, std::less<>> facts;
+    for (const auto& [key, value] : record::firstFactsOf(workingFile))
+        facts[key] = value;
+    const bool runs = record::stillRuns(facts["host"], parseNumber<std::int64_t>(facts["pid"]).value_or(0),
+                                        {.started = facts["started"], .space = facts["pid_namespace"]});
+    return runs ? std::string(record::kRunsElsewhere) : std::string();
+}
+
+/// The files of a recording that is still made, with what the copies need to be joined elsewhere.
+Json workingParts(const fs::path& folder)
+{
+    Json parts = Json::array();
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+        if (entry.path().extension() == ".working" && entry.is_regular_file(error) &&
+            entry.file_size(error) > record::kWorkingFileLine.size())
+            parts.push_back({{"name", entry.path().filename().string()},
+                             {"size", entry.file_size(error)},
+                             {"end", processEnd(entry.path())}});
+    const fs::path snapshots = fs::path(kSnapshots);
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / snapshots, error))
+        if (entry.is_regular_file(error))
+            parts.push_back({{"name", (snapshots / entry.path().filename()).string()},
+                             {"size", entry.file_size(error)},
+                             {"end", ""}});
+    return parts;
+}
+
 void Server::fetch(const Json& request) const
 {
     const std::string named = textIn(request, "path");
@@ -243,25 +284,23 @@ void Server::fetch(const Json& request) const
                               : resultFile(JobFolder::of(textIn(request, "job")), textIn(request, "file"));
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
-    std::optional<TemporaryPath> copy;
-    const auto makeCopy = [&] {
-        const fs::path folder = userCacheDirectory() / "snapshots";
-        fs::create_directories(folder);
-        fs::permissions(folder, fs::perms::owner_all);
-        copy.emplace(folder / file.filename(), TemporaryPath::Kind::Folder);
-        return copy->path() / "copy.tscope";
-    };
     if (fs::is_regular_file(status)) {
         const bool isGrowing = isRecording(file) && store::WriterLock::isHeld(file);
         if (!isGrowing && !(isRecording(file) && hasLog(file)))
             return sendPieces(file, request, false);
-        const fs::path whole = makeCopy();
+        const fs::path folder = userCacheDirectory() / "snapshots";
+        fs::create_directories(folder);
+        fs::permissions(folder, fs::perms::owner_all);
+        const TemporaryPath copy(folder / file.filename(), TemporaryPath::Kind::Folder);
+        const fs::path whole = copy.path() / "copy.tscope";
         store::snapshot(file, whole);
         return sendPieces(whole, request, isGrowing);
     }
-    if (growing_.copy)
-        if (const fs::path whole = makeCopy(); growing_.copy(file, whole))
-            return sendPieces(whole, request, true);
+    if (const auto growing = findGrowing_ ? findGrowing_(file) : std::nullopt)
+        return send({{"end", true},
+                     {"folder", growing->folder.string()},
+                     {"output", growing->output.filename().string()},
+                     {"parts", workingParts(growing->folder)}});
     const bool isMissing = status.type() == fs::file_type::not_found;
     throw Error{.what = isMissing                  ? "no such file there"
                         : fs::is_directory(status) ? "is a folder there"
@@ -284,7 +323,6 @@ void Server::sendPieces(const fs::path& file, const Json& request, bool isGrowin
     static const Json none = Json::array();
     const Json& known = request.contains("known") && request["known"].is_array() ? request["known"] : none;
     std::string piece(std::size_t(kPieceBytes), '\0');
-    Sha256 all;
     for (std::int64_t number = 0; number * kPieceBytes < before.st_size; ++number) {
         const std::size_t length =
             std::size_t(std::min<std::int64_t>(kPieceBytes, before.st_size - number * kPieceBytes));
@@ -300,27 +338,31 @@ void Server::sendPieces(const fs::path& file, const Json& request, bool isGrowin
             filled += std::size_t(std::max<ssize_t>(count, 0));
         }
         const std::string_view bytes(piece.data(), length);
-        const std::string digest = sha256(bytes);
-        all.add(digest);
-        if (std::size_t(number) < known.size() && known[std::size_t(number)] == digest)
+        // A first fetch compares nothing, so nothing is hashed.
+        const Json& has = std::size_t(number) < known.size() ? known[std::size_t(number)] : none;
+        if (has.is_string() && !has.get_ref<const std::string&>().empty() && has == sha256(bytes))
             send(FrameType::Same, bigEndian(std::uint64_t(number)));
         else
             sendPiece(std::uint64_t(number), bytes);
     }
     struct stat after {};
-    if (fstat(descriptor.get(), &after) != 0 || after.st_size != before.st_size ||
-        after.st_mtim.tv_sec != before.st_mtim.tv_sec || after.st_mtim.tv_nsec != before.st_mtim.tv_nsec)
+    const bool isSame = fstat(descriptor.get(), &after) == 0 && after.st_size == before.st_size &&
+                        after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                        after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+    if (!isSame && !flagIn(request, "grows"))
         throw Error{.what = "changed there while it was read",
                     .where = textIn(request, "path"),
                     .remedy = "try again",
                     .kind = ErrorKind::Failure};
-    send({{"end", true}, {"digest", all.digest()}});
+    send({{"end", true}});
 }
 
 // Without a copy of the piece.
 void Server::sendPiece(std::uint64_t number, std::string_view bytes) const
 {
-    write(frameHead(FrameType::Piece, sizeof(number) + bytes.size()) + bigEndian(number));
+    const std::uint64_t check = pieceCheck(bytes);
+    write(frameHead(FrameType::Piece, sizeof(number) + sizeof(check) + bytes.size()) + bigEndian(number) +
+          bigEndian(check));
     write(bytes);
 }
 
@@ -515,11 +557,11 @@ void sendRefusal(const Server& server, const Error& error)
 
 } // namespace
 
-int serve(int input, int output, const GrowingFiles& growing)
+int serve(int input, int output, const FindGrowing& findGrowing)
 {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
-    Server server(input, output, growing);
+    Server server(input, output, findGrowing);
     FrameReader reader(false);
     try {
         [[maybe_unused]] const ssize_t greeted = write(output, kGreeting.data(), kGreeting.size());

@@ -2,23 +2,25 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 namespace tilescope::hosts {
 
-/// What is known of recordings that `tilescope record` is still making.
-struct GrowingFiles {
-    /// Writes the present state of one to `copy`; false if `named` is no such recording.
-    std::function<bool(const std::filesystem::path& named, const std::filesystem::path& copy)> copy = {};
-    /// The recording that a folder of working files becomes; empty if it is no such folder.
-    std::function<std::filesystem::path(const std::filesystem::path& folder)> outputOf = {};
+/// A recording that `tilescope record` is still making.
+struct GrowingFile {
+    std::filesystem::path folder; ///< of the working files of its processes
+    std::filesystem::path output; ///< the recording that they become
 };
+/// Finds one by its folder or its output.
+using FindGrowing = std::function<std::optional<GrowingFile>(const std::filesystem::path& named)>;
 
 /// `tilescope serve --stdio`, on the host: answers the requests of one client until its input ends. Each request is a
 /// JSON object with `op`:
 ///
 ///     hello                                  version of Tilescope
 ///     list    path                           what lies in a folder
-///     fetch   path, known: [digest]          pieces of a file that differ from those known
+///     fetch   path, known: [digest]          pieces of a file that differ from those known; of a recording that is still
+///                                            made, the names of its working files, which `fetch` takes with `grows`
 ///     start   id, kind, arguments, cwd, …    starts work that goes on when the client goes
 ///     follow  id, out, err                   its output from these offsets on, until it ends
 ///     results id                             names of its recordings; `fetch` takes job and file for one of them
@@ -28,7 +30,7 @@ struct GrowingFiles {
 ///
 /// The last frame of an answer is a message with `end` or `error`.
 /// \return  exit code
-int serve(int input, int output, const GrowingFiles& growing);
+int serve(int input, int output, const FindGrowing& findGrowing);
 
 /// `tilescope serve --job FOLDER`: runs the work of a folder, here or in Slurm, and notes how it ended. serve() starts it
 /// detached.

@@ -14,6 +14,8 @@ inline constexpr std::string_view kExitStatus = "exit status ";
 inline constexpr std::string_view kEndingSignal = "signal ";
 /// What a recorder notes that stopped and could not write why into its file.
 inline constexpr std::string_view kRecorderStopped = "the recorder stopped because memory ran out";
+/// Of a working file that was copied from another machine: its process had not ended there.
+inline constexpr std::string_view kRunsElsewhere = "the process runs on another machine";
 
 /// Notes it; the first text stays. Allocates nothing. Does nothing where the file system has no symbolic links.
 void noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept;

@@ -1,5 +1,7 @@
 #include "core/record/process_identity.h"
 
+#include "core/base/this_host.h"
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,6 +26,22 @@ ProcessIdentity identityOf(std::string_view process)
     std::error_code error;
     identity.space = std::filesystem::read_symlink(folder / "ns/pid", error).string();
     return identity;
+}
+
+bool stillRuns(std::string_view host, std::int64_t process, const ProcessIdentity& told)
+{
+    if (process <= 0 || host != hostName())
+        return false;
+    const std::string number = std::to_string(process);
+    std::ifstream in("/proc/" + number + "/stat");
+    std::string line;
+    std::getline(in, line);
+    const std::size_t name = line.rfind(')'); // may contain blanks
+    if (name == std::string::npos || name + 2 >= line.size() || line[name + 2] == 'Z' ||
+        line[name + 2] == 'X')
+        return false;
+    // Another process may have its number by now.
+    return told.started.empty() || identityOf(number) == told;
 }
 
 } // namespace tilescope::record

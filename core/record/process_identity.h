@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,10 @@ struct ProcessIdentity {
 /// \param process  its folder in /proc: "self" or a number
 /// \return         empty texts where they cannot be read: the process has ended, or belongs to another user
 ProcessIdentity identityOf(std::string_view process);
+
+/// Whether a process that was told about runs on this machine. A zombie does not.
+/// \param host  the machine that it was started on
+/// \param told  empty texts: unknown
+bool stillRuns(std::string_view host, std::int64_t process, const ProcessIdentity& told);
 
 } // namespace tilescope::record

@@ -1,6 +1,7 @@
 #include "ui/window/remote_fetch.h"
 
 #include "core/base/mutex.h"
+#include "core/exchange/import/recording/growing_recording.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/host_list.h"
 #include "ui/kit/message_strip.h"
@@ -74,8 +75,14 @@ void RemoteFetch::fetch()
             try {
                 hosts::RemoteHost host(hosts::HostList::ofUser().get(name), {.state = watchState});
                 host.prepare(stop);
+                const auto join = [](const std::filesystem::path& folder,
+                                     const std::filesystem::path& recording) {
+                    return exchange::GrowingRecording{.folder = folder, .output = recording}
+                        .importInto(recording)
+                        .has_value();
+                };
                 file = fetchFile(
-                    host, path, hosts::copiesFolder(),
+                    host, path, hosts::copiesFolder(), join,
                     [&share](const hosts::FetchProgress& progress) {
                         const MutexLock lock(share->mutex);
                         share->progress = progress;
@@ -120,8 +127,14 @@ void RemoteFetch::tell()
 void RemoteFetch::fetched(const hosts::FetchedFile& file)
 {
     telling_.stop();
-    if (file.file.empty())
-        return; // it was stopped
+    if (file.file.empty()) {
+        if (!file.isGrowing)
+            return; // it was stopped
+        strip_.tell(MessageStrip::Kind::Information,
+                    tr("%1 is being recorded and has no event yet.").arg(name()));
+        strip_.addDismiss();
+        return again_.start(kLeastPause);
+    }
     const QString path = QString::fromStdString(file.file.string());
     if (!path.endsWith(QLatin1String(".tscope"))) {
         emit traceArrived(path);

@@ -3,7 +3,6 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/plural.h"
-#include "core/base/this_host.h"
 #include "core/exchange/import/recording/recorded_collectives.h"
 #include "core/exchange/import/recording/recorded_samples.h"
 #include "core/exchange/import/snapshot_import.h"
@@ -16,11 +15,8 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -45,22 +41,6 @@ std::string withoutEnd(const std::string& noted)
     return "the recording of a process has no end: the process ended without exit()" + lost;
 }
 
-/// Whether the process of a working file runs. A zombie does not.
-bool stillRuns(const std::string& host, std::int64_t pid, const record::ProcessIdentity& told)
-{
-    if (pid <= 0 || host != hostName())
-        return false;
-    std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    std::getline(in, line);
-    const std::size_t name = line.rfind(')'); // may contain blanks
-    if (name == std::string::npos || name + 2 >= line.size() || line[name + 2] == 'Z' ||
-        line[name + 2] == 'X')
-        return false;
-    // Another process may have its number by now.
-    return told.started.empty() || record::identityOf(std::to_string(pid)) == told;
-}
-
 /// Reads one process into the builder. One thread.
 class WorkingReader {
 public:
@@ -74,12 +54,15 @@ public:
         const record::WorkingFileEnd end = record::readWorkingFile(
             file, [this](record::ProcessFacts&& facts) { take(facts); },
             [this](record::WorkingBlock&& block) { take(std::move(block)); });
-        const bool runs = stillRuns(facts_["host"], parseNumber<std::int64_t>(facts_["pid"]).value_or(0),
-                                    {.started = facts_["started"], .space = facts_["pid_namespace"]});
+        const std::string noted = record::endOf(file);
+        const bool runs =
+            noted == record::kRunsElsewhere ||
+            record::stillRuns(facts_["host"], parseNumber<std::int64_t>(facts_["pid"]).value_or(0),
+                              {.started = facts_["started"], .space = facts_["pid_namespace"]});
         const bool gaveUp = facts_.contains("record_ended");
         const bool hasEnd = gaveUp || facts_.contains(record::kFinished.first);
         if (!hasEnd)
-            facts_["record_ended"] = runs ? kStillRuns : withoutEnd(record::endOf(file));
+            facts_["record_ended"] = runs ? kStillRuns : withoutEnd(noted);
         // A process that runs may be writing its last block.
         if (gaveUp || ((end.isCut || !hasEnd) && !runs))
             builder_.addLoss(RecordLoss::SourceCut);
