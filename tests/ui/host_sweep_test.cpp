@@ -13,8 +13,13 @@
 #include "ui/hosts/remote_file_dialog.h"
 #include "ui/kit/workspace.h"
 
+#include <QCheckBox>
+#include <QComboBox>
+#include <QSpinBox>
+
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace tilescope::ui {
 namespace {
@@ -82,6 +87,20 @@ protected:
     {
         return QTest::qWaitFor([&] { return queue->place().kind == kind; }, kTimeoutMs);
     }
+    static void photograph(QWidget& widget, const char* name)
+    {
+        const QByteArray where = qgetenv("TILESCOPE_TEST_PICTURES");
+        if (where.isEmpty())
+            return;
+        for (const auto& [choice, suffix] :
+             {std::pair(ThemeChoice::Dark, "dark"), std::pair(ThemeChoice::Light, "light")}) {
+            Theme::instance().apply(choice);
+            QTest::qWait(50);
+            EXPECT_TRUE(widget.grab().save(
+                QStringLiteral("%1/%2_%3.png")
+                    .arg(QString::fromLocal8Bit(where), QLatin1String(name), QLatin1String(suffix))));
+        }
+    }
     /// The view of the host: the second, after that of this machine.
     QWidget& view() const { return *page->findChildren<QPlainTextEdit*>(QStringLiteral("log")).last(); }
     std::string statusThere() const
@@ -137,6 +156,7 @@ TEST_F(HostWindow, RunsASweepThereAndBringsItHome)
         [this] { return queue->place().kind == PlaceState::Kind::Installing || queue->place().fraction > 0; },
         kTimeoutMs));
     picture("host_installing");
+    picture("host_installing_small", {1067, 667});
     ASSERT_TRUE(QTest::qWaitFor(
         [this] {
             return logThere().find("2 of 3") != std::string::npos ||
@@ -170,6 +190,7 @@ TEST_F(HostWindow, GoesOnWhenTheConnectionBreaks)
         [this] { return statusThere().find("gpubox is out of reach since") != std::string::npos; },
         kTimeoutMs));
     picture("host_offline");
+    picture("host_offline_small", {1067, 667});
     openGateThere();
     sshd->start();
     ASSERT_TRUE(waitForEndThere());
@@ -258,6 +279,7 @@ TEST_F(HostWindow, SaysWhyASweepCannotRunThere)
     EXPECT_THAT(statusThere(), HasSubstr("gpubox: it refuses connections"));
     EXPECT_THAT(statusThere(), HasSubstr("check that its ssh server runs"));
     picture("host_failed");
+    picture("host_failed_small", {1067, 667});
     sshd->start();
     engineDoes("ok");
     hosts::HostList list = hosts::HostList::ofUser();
@@ -282,13 +304,8 @@ TEST_F(HostWindow, AddsExaminesAndRemovesAHost)
     added.findChild<QLineEdit*>(QStringLiteral("hostAddress"))->setText(QStringLiteral("gpubox"));
     EXPECT_TRUE(store->isEnabled());
     added.check();
-    const QByteArray where = qgetenv("TILESCOPE_TEST_PICTURES");
-    const auto photograph = [&](QWidget& widget, const char* name) {
-        if (!where.isEmpty())
-            widget.grab().save(QString::fromLocal8Bit(where) + QLatin1Char('/') + QLatin1String(name));
-    };
     QTest::qWait(30);
-    photograph(added, "host_dialog_checking.png");
+    photograph(added, "host_dialog_checking");
     ASSERT_TRUE(QTest::qWaitFor([&] { return !added.isChecking(); }, kTimeoutMs));
     const std::vector<machine::Finding>& found = added.findChild<HostSteps*>()->findings();
     ASSERT_GE(found.size(), hosts::kCheckTopics.size());
@@ -298,14 +315,52 @@ TEST_F(HostWindow, AddsExaminesAndRemovesAHost)
     EXPECT_EQ(torch->verdict, Verdict::Missing) << "the server has a bare PATH";
     EXPECT_FALSE(torch->remedy.empty());
     QTest::qWait(30);
-    photograph(added, "host_dialog_checked.png");
+    photograph(added, "host_dialog_checked");
     store->click();
     EXPECT_TRUE(hosts::HostList::ofUser().find("second")->isStored);
     QTest::qWait(30);
-    photograph(dialog, "hosts_dialog.png");
+    photograph(dialog, "hosts_dialog");
     auto* box = page->findChild<HostBox*>();
     box->reload();
     EXPECT_GE(box->findData(QStringLiteral("second")), 0);
+    dialog.close();
+}
+
+TEST_F(HostWindow, SlurmHostsHaveTasksAndMayBeThisMachine)
+{
+    HostsDialog& dialog = page->showHosts();
+    HostDialog& added = dialog.add();
+    const auto show = [](QWidget* part) { return part->isVisible(); };
+    auto* tasks = added.findChild<QSpinBox*>(QStringLiteral("hostTasks"));
+    auto* isLocal = added.findChild<QCheckBox*>(QStringLiteral("hostIsLocal"));
+    auto* address = added.findChild<QLineEdit*>(QStringLiteral("hostAddress"));
+    auto* kind = added.findChild<QComboBox*>();
+    added.findChild<QLineEdit*>(QStringLiteral("hostName"))->setText(QStringLiteral("cluster"));
+    address->setText(QStringLiteral("me@login"));
+    EXPECT_FALSE(show(tasks) || show(isLocal)) << "fields of Slurm";
+    kind->setCurrentIndex(1);
+    EXPECT_TRUE(show(tasks) && show(isLocal));
+    tasks->setValue(5);
+    photograph(added, "host_dialog_slurm");
+    isLocal->setChecked(true);
+    EXPECT_FALSE(address->isEnabled());
+    photograph(added, "host_dialog_local");
+    added.findChild<QPushButton*>(QStringLiteral("storeHost"))->click();
+    const hosts::Host stored = hosts::HostList::ofUser().get("cluster");
+    EXPECT_TRUE(stored.isLocal);
+    EXPECT_EQ(stored.tasks, 5);
+    EXPECT_EQ(stored.kind, hosts::HostKind::Slurm);
+
+    HostDialog again(stored);
+    again.show();
+    EXPECT_EQ(again.findChild<QSpinBox*>(QStringLiteral("hostTasks"))->value(), 5);
+    auto* stillLocal = again.findChild<QCheckBox*>(QStringLiteral("hostIsLocal"));
+    EXPECT_TRUE(stillLocal->isChecked());
+    stillLocal->setChecked(false);
+    again.findChild<QLineEdit*>(QStringLiteral("hostAddress"))->setText(QStringLiteral("me@login"));
+    again.findChild<QPushButton*>(QStringLiteral("storeHost"))->click();
+    EXPECT_FALSE(hosts::HostList::ofUser().get("cluster").isLocal);
+    EXPECT_EQ(hosts::HostList::ofUser().get("cluster").address, "me@login");
     dialog.close();
 }
 
@@ -329,8 +384,7 @@ TEST_F(HostWindow, OpensAFileOfTheHost)
     dialog.browse(QStringLiteral("gpubox"), QStringLiteral("runs"));
     ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isReading(); }, kTimeoutMs));
     EXPECT_THAT(names(), ::testing::ElementsAre("far.tscope"));
-    if (const QByteArray where = qgetenv("TILESCOPE_TEST_PICTURES"); !where.isEmpty())
-        dialog.grab().save(QString::fromLocal8Bit(where) + QStringLiteral("/open_on_host.png"));
+    photograph(dialog, "open_on_host");
     table->setCurrentId(0);
     emit table->activatedRow(0);
     const fs::path copies = fs::path(sshd->home()) / ".cache/tilescope/remote";

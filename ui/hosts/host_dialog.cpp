@@ -8,6 +8,7 @@
 #include "ui/kit/layouts.h"
 #include "ui/theme/theme.h"
 
+#include <QCheckBox>
 #include <QCompleter>
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -15,6 +16,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QVBoxLayout>
 
 namespace tilescope::ui {
@@ -61,11 +63,13 @@ QStringList sshNames()
 } // namespace
 
 HostDialog::HostDialog(const Host& host, QWidget* parent)
-    : QDialog(parent), before_(host), isNew_(host.name.empty()), checking_(new HostCheck(this)),
-      name_(new QLineEdit), address_(new QLineEdit), kind_(new ComboBox(tr("Kind"))),
-      setUp_(new QPlainTextEdit), sbatchWord_(new QLabel(tr("Options of sbatch"))), sbatch_(new QLineEdit),
-      command_(new QLabel), steps_(new HostSteps), state_(new SentenceLabel),
-      check_(new QPushButton(tr("Check"))), store_(new QPushButton(isNew_ ? tr("Add host") : tr("Save")))
+    : QDialog(parent), isNew_(host.name.empty()), checking_(new HostCheck(this)), name_(new QLineEdit),
+      address_(new QLineEdit), kind_(new ComboBox(tr("Kind"))), setUp_(new QPlainTextEdit),
+      local_(new QCheckBox(tr("This machine is the login node: without ssh"))),
+      sbatchWord_(new QLabel(tr("Options of sbatch"))), sbatch_(new QLineEdit),
+      tasksWord_(new QLabel(tr("Tasks at most"))), tasks_(new QSpinBox), command_(new QLabel),
+      steps_(new HostSteps), state_(new SentenceLabel), check_(new QPushButton(tr("Check"))),
+      store_(new QPushButton(isNew_ ? tr("Add host") : tr("Save")))
 {
     setObjectName(QStringLiteral("hostDialog"));
     setWindowTitle(isNew_ ? tr("Add a host") : tr("Host %1").arg(QString::fromStdString(host.name)));
@@ -83,6 +87,9 @@ HostDialog::HostDialog(const Host& host, QWidget* parent)
     for (const std::string& option : host.sbatch)
         options += (options.empty() ? "" : " ") + shellWord(option);
     sbatch_->setText(QString::fromStdString(options));
+    local_->setChecked(host.isLocal);
+    tasks_->setRange(1, Host::kMostTasks);
+    tasks_->setValue(host.tasks);
 
     command_->setWordWrap(true);
     command_->setTextFormat(Qt::PlainText);
@@ -105,6 +112,8 @@ HostDialog::HostDialog(const Host& host, QWidget* parent)
         connect(field, &QLineEdit::textChanged, this, &HostDialog::follow);
     connect(setUp_, &QPlainTextEdit::textChanged, this, &HostDialog::follow);
     connect(kind_, &QComboBox::currentIndexChanged, this, &HostDialog::follow);
+    connect(local_, &QCheckBox::toggled, this, &HostDialog::follow);
+    connect(tasks_, &QSpinBox::valueChanged, this, &HostDialog::follow);
     connect(check_, &QPushButton::clicked, this, [this] {
         if (!isChecking())
             return check();
@@ -153,6 +162,12 @@ QWidget* HostDialog::makeFields()
     setUp_->setFixedHeight(sizes().of(58));
     sbatch_->setAccessibleName(tr("Options of sbatch"));
     sbatch_->setPlaceholderText(QStringLiteral("--partition=gpu --gres=gpu:1 --time=60"));
+    local_->setObjectName(QStringLiteral("hostIsLocal"));
+    tasks_->setObjectName(QStringLiteral("hostTasks"));
+    tasks_->setAccessibleName(tr("Tasks at most"));
+    tasks_->setToolTip(tr("Tasks of Slurm among which the points of a sweep are divided at most"));
+    tasks_->setButtonSymbols(QAbstractSpinBox::NoButtons); // arrow keys and the wheel do
+    tasks_->setFixedWidth(sizes().of(80));
     int row = 0;
     const auto add = [&](QLabel* word, QWidget* field) {
         grid->addWidget(word, row, 0, field == setUp_ ? Qt::AlignTop : Qt::AlignVCenter);
@@ -162,10 +177,12 @@ QWidget* HostDialog::makeFields()
     add(new QLabel(tr("Name")), name_);
     add(new QLabel(tr("Address")), address_);
     add(new QLabel(tr("Kind")), kind_);
+    grid->addWidget(local_, row++, 1);
     auto* lines = new QLabel(tr("Set-up lines"));
     lines->setToolTip(tr("Lines for bash before anything runs there"));
     add(lines, setUp_);
     add(sbatchWord_, sbatch_);
+    add(tasksWord_, tasks_);
     return part;
 }
 
@@ -192,16 +209,16 @@ QWidget* HostDialog::makeButtons()
 Host HostDialog::asked() const
 {
     Host host{.name = name_->text().trimmed().toStdString()};
-    const QString address = address_->text().trimmed();
-    host.address = address.isEmpty() ? host.name : address.toStdString();
     host.kind = kind_->currentIndex() == 1 ? HostKind::Slurm : HostKind::Ssh;
+    host.isLocal = host.kind == HostKind::Slurm && local_->isChecked();
+    const QString address = address_->text().trimmed();
+    host.address = address.isEmpty() || host.isLocal ? host.name : address.toStdString();
     for (const QString& line : setUp_->toPlainText().split(QLatin1Char('\n'), Qt::SkipEmptyParts))
         if (!line.trimmed().isEmpty())
             host.setUp.push_back(line.trimmed().toStdString());
     if (host.kind == HostKind::Slurm) {
         host.sbatch = splitShellWords(sbatch_->text().toStdString());
-        host.tasks = before_.tasks;
-        host.isLocal = before_.isLocal && host.address == host.name;
+        host.tasks = tasks_->value();
     }
     return host;
 }
@@ -210,8 +227,11 @@ Host HostDialog::asked() const
 void HostDialog::follow()
 {
     const bool isSlurm = kind_->currentIndex() == 1;
-    sbatchWord_->setVisible(isSlurm);
-    sbatch_->setVisible(isSlurm);
+    for (QWidget* part :
+         {static_cast<QWidget*>(sbatchWord_), static_cast<QWidget*>(sbatch_),
+          static_cast<QWidget*>(tasksWord_), static_cast<QWidget*>(tasks_), static_cast<QWidget*>(local_)})
+        part->setVisible(isSlurm);
+    address_->setEnabled(!isSlurm || !local_->isChecked());
     QString problem;
     command_->setText(QStringLiteral("tilescope hosts add …"));
     try {

@@ -5,10 +5,12 @@
 
 #include <QDialog>
 
+class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
+class QSpinBox;
 
 namespace tilescope::ui {
 
@@ -38,15 +40,17 @@ private:
     void follow();
     void store();
 
-    const hosts::Host before_;
     const bool isNew_;
     HostCheck* checking_;
     QLineEdit* name_;
     QLineEdit* address_;
     ComboBox* kind_;
     QPlainTextEdit* setUp_;
+    QCheckBox* local_;
     QLabel* sbatchWord_;
     QLineEdit* sbatch_;
+    QLabel* tasksWord_;
+    QSpinBox* tasks_;
     QLabel* command_;
     HostSteps* steps_;
     QLabel* state_;
