@@ -3,17 +3,15 @@
 #include "app/record/hidden_calls.h"
 #include "app/record/module_calls.h"
 #include "app/record/phases.h"
+#include "app/record/program_optimizer.h"
 #include "app/record/python_api.h"
 #include "app/record/recorder.h"
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tilescope::record {
 
@@ -241,23 +239,8 @@ void* makeWatched(Kind kind, void* function, const std::string* phase, void* beg
 
 // --- optimizers ---
 
-std::atomic<void*> stepCode{nullptr};          ///< of the function around each optimizer's step
-std::atomic<void*> firstOptimizer{nullptr};    ///< weak reference to the one whose steps are the program's
-thread_local void* threadsOptimizer = nullptr; ///< the same of a thread that uses others
-thread_local bool usesFirst = false;           ///< this thread has made a step with the first one
-
-// Greenlets and tasks of asyncio that take turns in a thread train like threads.
-std::array<void*, 4> taskFunctions{}; ///< tell which one runs; null: none
-thread_local const void* firstsTask =
-    nullptr; ///< in which the thread made its last step with the first optimizer
-struct TaskOptimizer {
-    const void* task;
-    void* optimizer; ///< weak reference
-};
-constexpr std::size_t kMostTasks = 1024;
-thread_local std::vector<TaskOptimizer> taskOptimizers;
-
-std::atomic<bool> ownSteps{false}; ///< the program tells its steps
+std::atomic<void*> stepCode{nullptr}; ///< of the function around each optimizer's step
+std::atomic<bool> ownSteps{false};    ///< the program tells its steps
 
 /// PyTorch's function calls the hooks.
 /// \param hasFrame  the hook is a function of Python that runs
@@ -297,106 +280,6 @@ bool isInOptimizerStep() noexcept
     if (frame)
         api->release(frame);
     return found;
-}
-
-enum class Referred { Same, Other, Gone };
-
-/// What a weak reference, or null, refers to.
-Referred referred(void* reference, void* optimizer)
-{
-    void* object = reference ? api->callWith(reference, nullptr) : nullptr;
-    if (!object) {
-        if (reference)
-            api->clearError();
-        return Referred::Gone;
-    }
-    const Referred what = object == api->none   ? Referred::Gone
-                          : object == optimizer ? Referred::Same
-                                                : Referred::Other;
-    api->release(object);
-    return what;
-}
-
-void* referenceTo(void* optimizer)
-{
-    void* reference = api->newWeakReference(optimizer, nullptr);
-    if (!reference)
-        api->clearError();
-    return reference;
-}
-
-/// The greenlet or task that runs; null: the thread has none.
-const void* runningTask()
-{
-    for (void* function : taskFunctions) {
-        if (!function)
-            break;
-        if (void* task = api->callWith(function, nullptr)) {
-            api->release(task);
-            if (task != api->none)
-                return task;
-        } else {
-            api->clearError();
-        }
-    }
-    return nullptr;
-}
-
-/// Whether the optimizer is the first one of this task, which is none that uses the thread's first one.
-bool isFirstOfTask(void* optimizer)
-{
-    const void* const task = runningTask();
-    if (!task || task == firstsTask)
-        return false;
-    for (TaskOptimizer& known : taskOptimizers) {
-        if (known.task != task)
-            continue;
-        const Referred own = referred(known.optimizer, optimizer);
-        if (own == Referred::Gone) {
-            if (known.optimizer)
-                api->release(known.optimizer);
-            known.optimizer = referenceTo(optimizer);
-        }
-        return own != Referred::Other;
-    }
-    if (taskOptimizers.size() == kMostTasks) {
-        if (taskOptimizers.front().optimizer)
-            api->release(taskOptimizers.front().optimizer);
-        taskOptimizers.erase(taskOptimizers.begin());
-    }
-    try {
-        taskOptimizers.push_back({task, nullptr});
-    } catch (...) {
-        return false; // no memory
-    }
-    taskOptimizers.back().optimizer = referenceTo(optimizer);
-    return true;
-}
-
-/// Whether a step of this optimizer is one of the program: the first one's, and, in a thread or task that trains with others,
-/// that of the first among them.
-bool isProgramsOptimizer(void* optimizer)
-{
-    switch (referred(firstOptimizer.load(), optimizer)) {
-    case Referred::Gone:
-        if (void* former = firstOptimizer.exchange(referenceTo(optimizer)))
-            api->release(former);
-        [[fallthrough]];
-    case Referred::Same:
-        firstsTask = runningTask();
-        return usesFirst = true;
-    case Referred::Other:
-        break;
-    }
-    if (usesFirst)
-        return isFirstOfTask(optimizer);
-    if (!hasSeenForward())
-        return false;
-    const Referred own = referred(threadsOptimizer, optimizer);
-    if (own == Referred::Gone)
-        if (void* former = std::exchange(threadsOptimizer, referenceTo(optimizer)))
-            api->release(former);
-    return own != Referred::Other;
 }
 
 /// A copy of a tuple with another item in one place; takes the item. Null if there is no memory.
@@ -484,15 +367,11 @@ void endDueStep() noexcept
         endOptimizersStep();
 }
 
-/// The first optimizer of a forked child is its own.
-void forgetFirstOptimizer()
+/// A forked child makes steps of its own.
+void forgetSteps()
 {
-    firstOptimizer.store(nullptr);
     isStepDue.store(false);
-    threadsOptimizer = nullptr;
-    usesFirst = false;
-    firstsTask = nullptr;
-    taskOptimizers.clear();
+    forgetProgramsOptimizers();
 }
 
 void* beginStep(void* optimizer, void* arguments, void* named, bool hasFrame) noexcept
@@ -511,7 +390,7 @@ void* beginStep(void* optimizer, void* arguments, void* named, bool hasFrame) no
 void* endStep(void* optimizer) noexcept
 {
     if (leaveOptimizer(optimizer) && Recorder::isStarted() && !ownSteps.load(std::memory_order_relaxed) &&
-        isProgramsOptimizer(optimizer))
+        isProgramsOptimizer(*api, optimizer))
         endOptimizersStep();
     return api->newNone();
 }
@@ -550,7 +429,7 @@ bool prepareWatchedCalls(std::size_t headerBytes) noexcept
     }
     if (api->outerFrame && api->codeOfFrame)
         setOptimizerProbe(&isInOptimizerStep);
-    pthread_atfork(nullptr, nullptr, &forgetFirstOptimizer);
+    pthread_atfork(nullptr, nullptr, &forgetSteps);
     return true;
 }
 
@@ -620,12 +499,7 @@ void* stepHooks(void* /*self*/, void* tuple) noexcept
 
 void* askForTasks(void* /*self*/, void* function) noexcept
 {
-    const auto place =
-        std::ranges::find_if(taskFunctions, [function](void* known) { return !known || known == function; });
-    if (place != taskFunctions.end() && !*place) {
-        api->retain(function);
-        *place = function;
-    }
+    askForTask(*api, function);
     return api->newNone();
 }
 

@@ -144,7 +144,6 @@ TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
-/// os._exit() and os.exec*() run nothing that exit() runs.
 TEST_F(RecordTorch, KeepsTheStepsOfThreadsThatTrainAtTheSameTime)
 {
     const std::string text =
@@ -166,6 +165,39 @@ TEST_F(RecordTorch, KeepsTheStepsOfThreadsThatTrainAtTheSameTime)
     EXPECT_EQ(show({"steps"}).size(), 12U) << "the second optimizer of a thread makes no steps of its own";
 }
 
+/// A second stage of a training has an optimizer of its own, while that of the first stage is still there. Of optimizers that take
+/// turns, the first one's steps are the program's.
+TEST_F(RecordTorch, ASecondStageWithAnotherOptimizerHasSteps)
+{
+    const std::string before =
+        "import torch\n"
+        "model = torch.nn.Linear(4, 4)\n"
+        "first = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "second, third = torch.optim.Adam(model.parameters()), torch.optim.Adam(model.parameters())\n"
+        "def step(*optimizers):\n"
+        "    model(torch.randn(8, 4)).square().mean().backward()\n"
+        "    for each in optimizers: each.step()\n";
+    struct Training {
+        std::string text;
+        std::size_t steps;
+    };
+    // The first seven steps of a second stage are part of its first recorded one.
+    for (const Training& training :
+         {Training{"for _ in range(5): step(first)\nfor _ in range(20): step(second)\n", 18},
+          {"for _ in range(5): step(first)\nfor _ in range(20): step(second, third)\n", 18},
+          {"for _ in range(5):\n    step(first)\n    for _ in range(6): step(second)\n", 5},
+          {"for _ in range(12): step(first, second, third)\n", 12},
+          {"many = [torch.optim.SGD([p], lr=0.1) for p in torch.ones(30, 1)]\n"
+           "for _ in range(3): step(*many)\n",
+           3}}) {
+        std::filesystem::remove(folder_ / "t.tscope");
+        const ProgramResult result = record({PYTHON_PROGRAM, script("stages.py", before + training.text)});
+        ASSERT_EQ(result.code, 0) << result.err;
+        EXPECT_EQ(show({"steps"}).size(), training.steps) << training.text;
+    }
+}
+
+/// os._exit() and os.exec*() run nothing that exit() runs.
 TEST_F(RecordTorch, KeepsTheEndOfProcessesThatEndAtOnce)
 {
     const std::string train = steps("import os, sys", "closure(); optimizer.step()");
