@@ -82,7 +82,9 @@ std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::
 {
     std::array<Stake, kIdleCauses> causes;
     const auto at = [&causes](IdleCause cause) -> Stake& { return causes[static_cast<std::size_t>(cause)]; };
-    const std::vector<Interval> gaps = difference(walls, busy);
+    const std::vector<Interval> allGaps = difference(walls, busy);
+    const std::vector<Interval> unrecorded = intersection(allGaps, reasons.unrecorded);
+    const std::vector<Interval> gaps = difference(allGaps, unrecorded);
     std::vector<Interval> idle = gaps;
     const auto take = [&idle](std::vector<GroupedTime> times) {
         const std::vector<Interval> taken = timesOf(times);
@@ -107,9 +109,10 @@ std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::
     idle = difference(idle, intersection(waitingOrWorking, timesOf(waits)));
     at(IdleCause::Launching) = take(beforeNext(intersection(idle, working), std::move(reasons.next)));
     Stake& rest = at(IdleCause::Unexplained);
-    rest.time = lengthOf(idle);
+    rest.time = lengthOf(idle) + lengthOf(unrecorded);
     if (rest.time.count() > 0)
-        rest.parts = {{.count = std::ssize(idle), .total = rest.time, .atStake = rest.time}};
+        rest.parts = {
+            {.count = std::ssize(idle) + std::ssize(unrecorded), .total = rest.time, .atStake = rest.time}};
     return causes;
 }
 

@@ -24,6 +24,8 @@ inline constexpr std::size_t kIdleCauses = 7;
 /// What the host did while the GPU was idle. The group of a time identifies its row of evidence: a call, a module
 /// or a range.
 struct IdleReasons {
+    std::vector<Interval> unrecorded =
+        {}; ///< a result of UnrecordedWork::times(): unexplained, whatever the host did
     std::vector<Interval> tracing = {};
     std::vector<GroupedTime> starting = {};
     std::vector<GroupedTime> loading = {};

@@ -18,6 +18,9 @@ namespace {
 using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
+constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
+constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins with the wait
+constexpr int kSoon = 10;                       ///< within one part in so many of the time
 constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
@@ -529,7 +532,13 @@ std::optional<HostActivities::HandOver> HostActivities::handedOver(std::size_t i
         if (first == after)
             continue;
         const Timestamp end = (after - 1)->end;
-        if (2 * (end - std::max(first->start, span.start)) >= span.length() && (!found || end > found->time))
+        const Timestamp start = std::max(first->start, span.start);
+        // Also a thread that had paused, and begins as soon as this one is silent.
+        const Nanoseconds later = start - span.start;
+        const bool isWoken = first->start >= span.start && kSoon * later <= span.length() &&
+                             (first == active.begin() || span.start - (first - 1)->end >= later);
+        if ((isWoken ? kLeastOfWoken : kLeast) * (end - start) >= span.length() &&
+            (!found || end > found->time))
             found = HandOver{.lane = other, .time = end};
     }
     return found;

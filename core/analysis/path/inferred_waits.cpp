@@ -71,14 +71,24 @@ private:
         return {view_.device[event].device, view_.device[event].stream};
     }
 
+    /// The waits of a thread before its next launch, and what they may be for.
+    struct OpenWait {
+        std::size_t at = 0; ///< launches of the process before it
+        std::vector<RecordedWork> records;
+    };
+
+    /// Numbers of a process's launches, in order.
+    using LaunchesByStream = std::map<std::pair<DeviceIndex, StreamId>, std::vector<std::size_t>>;
+
     void inferOf(std::vector<Instant>& instants)
     {
         std::ranges::stable_sort(instants, {},
                                  [](const Instant& each) { return std::pair(each.time, each.kind); });
         std::vector<RecordedWork> records;                  // the last one of each stream
         std::unordered_map<ThreadId, std::size_t> launches; // the last one of each thread
-        // By thread: what the waits before its next launch may be for.
-        std::unordered_map<ThreadId, std::vector<std::vector<RecordedWork>>> open;
+        std::unordered_map<ThreadId, std::vector<OpenWait>> open;
+        std::vector<std::size_t> launched; // all so far, in order
+        LaunchesByStream byStream;
         for (const Instant& each : instants) {
             if (each.kind == Instant::Kind::Record) {
                 const auto last = launches.find(each.thread);
@@ -88,13 +98,22 @@ private:
                 std::erase_if(records, [&](const RecordedWork& work) { return work.stream == stream; });
                 records.push_back({stream, last->second});
             } else if (each.kind == Instant::Kind::Wait) {
-                open[each.thread].push_back(records);
+                open[each.thread].push_back({launched.size(), records});
             } else {
-                for (const std::vector<RecordedWork>& known : std::exchange(open[each.thread], {}))
-                    addWait(known, each.event);
+                std::vector<std::size_t>& ofStream = byStream[streamOf(each.event)];
+                ofStream.push_back(launched.size());
+                launched.push_back(each.event);
+                // Another thread may have launched onto the stream since the wait.
+                for (const OpenWait& wait : std::exchange(open[each.thread], {}))
+                    addWait(wait.records, launched[*std::ranges::lower_bound(ofStream, wait.at)]);
                 launches[each.thread] = each.event;
             }
         }
+        // Threads that launch nothing more.
+        for (const auto& [thread, waits] : open)
+            for (const OpenWait& wait : waits)
+                if (wait.at < launched.size())
+                    addWait(wait.records, launched[wait.at]);
     }
 
     void addWait(const std::vector<RecordedWork>& records, std::size_t to)

@@ -15,8 +15,8 @@ struct InferredWait {
 
 /// The orders between streams of a recording that holds calls which record events and let streams wait for them, but
 /// neither events nor streams: such as that of PyTorch's profiler. Assumes that an event is recorded on the stream of the
-/// thread's last launch, that the stream of its next launch waits, and that it waits for the event of another
-/// stream that was recorded last. Orders that the recorded times contradict are left out.
+/// thread's last launch, that the stream of its next launch waits, with what any thread launches onto it first, and that it
+/// waits for the event of another stream that was recorded last. Orders that the recorded times contradict are left out.
 /// O(n log n).
 std::vector<InferredWait> inferredWaits(const RecordingView& view);
 

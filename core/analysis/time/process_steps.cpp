@@ -33,10 +33,12 @@ void ProcessSteps::addStep(std::int32_t number, Interval host)
 {
     walls_.addStep(number, host);
     lastLaunches_.push_back(Timestamp::min());
+    firstLaunches_.push_back(Timestamp::max());
 }
 
 void ProcessSteps::addCall(ApiKind kind, Interval time)
 {
+    unrecorded_.addCall(kind, time);
     if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
         waits_.push_back({.kind = kind, .start = time.start, .end = time.end});
     else if (kind == ApiKind::Launch)
@@ -48,12 +50,15 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event, DeviceWork work)
 {
     if (lastLaunches_.empty())
         return;
+    unrecorded_.addActivity(event);
     std::vector<Interval>& busy = busy_[static_cast<std::size_t>(work)];
     if (!busy.empty() && event.start >= busy.back().start && event.start <= busy.back().end)
         busy.back().end = std::max(busy.back().end, event.end);
     else
         busy.push_back({event.start, event.end});
     const auto step = walls_.addWork(event);
+    if (step && event.launched != Timestamp{})
+        firstLaunches_[*step] = std::min(firstLaunches_[*step], event.launched);
     if (step && event.launched < walls_.steps()[*step].range.end)
         lastLaunches_[*step] = std::max(lastLaunches_[*step], event.launched);
 }
@@ -85,6 +90,11 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
         if (call.kind == ApiKind::Synchronize)
             inEach(whole, {call.start, call.end},
                    [&](std::size_t step) { lastErrands[step] = std::max(lastErrands[step], call.start); });
+    for (std::size_t i = 0; i + 1 < whole.size(); ++i)
+        if (whole[i + 1].start == whole[i].end && firstLaunches_[i + 1] != Timestamp::max() &&
+            std::ranges::binary_search(busy, whole[i].end, {}, &Interval::start))
+            lastErrands[i] = std::max(lastErrands[i], std::min(firstLaunches_[i + 1], whole[i].end));
+    const std::vector<Interval> unrecorded = unrecorded_.times();
     std::vector<StepPartition> partitions;
     for (std::size_t i = 0; i < walls.size(); ++i) {
         std::vector<DeviceEvent> device;
@@ -94,7 +104,9 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
             event.end = busy[stretch].end;
         });
         calls[i].push_back({.kind = ApiKind::Launch, .start = walls[i].start, .end = lastErrands[i]});
-        partitions.push_back(partitionStep(walls[i], device, calls[i]));
+        std::vector<Interval> open;
+        inEach(unrecorded, walls[i], [&](std::size_t each) { open.push_back(unrecorded[each]); });
+        partitions.push_back(partitionStep(walls[i], device, calls[i], open));
     }
     return partitions;
 }

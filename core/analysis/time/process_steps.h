@@ -3,6 +3,7 @@
 #include "core/analysis/time/busy_parts.h"
 #include "core/analysis/time/step_partition.h"
 #include "core/analysis/time/step_walls.h"
+#include "core/analysis/time/unrecorded_work.h"
 
 #include <array>
 #include <cstdint>
@@ -12,6 +13,8 @@
 namespace tilescope::analysis {
 
 /// Partitions the wall times (StepWalls) of the traced steps of one process.
+///
+/// A step that ends when work of the next one begins, as a period of the kernels does, ends with preparing that work's launch.
 ///
 /// Steps come in start order, each before the launches within it and before device events; otherwise events come in
 /// any order. One thread. Memory grows with the number of steps, waiting calls and gaps in device activity.
@@ -41,10 +44,12 @@ private:
     std::vector<Interval> wallsWithin(const Interval& span) const;
 
     StepWalls walls_;
-    std::vector<Interval> known_;         ///< the wall times set by setWalls(); empty: use walls_
-    std::vector<Timestamp> lastLaunches_; ///< by step: end of the last of its own launches
+    std::vector<Interval> known_;          ///< the wall times set by setWalls(); empty: use walls_
+    std::vector<Timestamp> lastLaunches_;  ///< by step: end of the last of its own launches
+    std::vector<Timestamp> firstLaunches_; ///< by step: start of the first launch of its work on the device
     std::array<std::vector<Interval>, kDeviceWorks> busy_; ///< stretches of device activity, by DeviceWork
     std::vector<ApiCall> waits_;                           ///< calls that wait, and work of the tracer
+    UnrecordedWork unrecorded_;
 };
 
 } // namespace tilescope::analysis

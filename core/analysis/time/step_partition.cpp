@@ -64,7 +64,7 @@ IdlePart largestIdlePart(const StepPartition& step)
 } // namespace
 
 StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
-                            std::span<const ApiCall> calls)
+                            std::span<const ApiCall> calls, std::span<const Interval> unrecorded)
 {
     std::vector<Interval> running;
     for (const DeviceEvent& event : device)
@@ -89,10 +89,11 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
         idle = difference(idle, reason);
         return taken;
     };
+    step.unexplained = take(unrecorded);
     step.tracing = take(traced);
     step.synchronizing = take(waiting);
     step.launching = take(launching);
-    step.unexplained = lengthOf(idle);
+    step.unexplained += lengthOf(idle);
     return step;
 }
 

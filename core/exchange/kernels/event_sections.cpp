@@ -1,6 +1,7 @@
 #include "core/exchange/tables/sections.h"
 
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/exchange/kernels/kernel_columns.h"
 #include "core/exchange/tables/number.h"
 #include "core/exchange/tables/section_parts.h"
@@ -89,6 +90,11 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                     [](const Row& row) {
                         if (!row.leftOut.empty())
                             return cellOf("not typical: " + row.leftOut);
+                        if (row.unrecorded > Nanoseconds(0))
+                            return cellOf("for " +
+                                          quantity::withUnit(static_cast<double>(row.unrecorded.count()),
+                                                             quantity::Unit::Nanoseconds) +
+                                          " the GPU works on, or waits for, what was not recorded");
                         if (row.verdict() == analysis::StepVerdict::Unjudged)
                             return cellOf("activities of the step are missing or have impossible times");
                         if (!row.onGpu)

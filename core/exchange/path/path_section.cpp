@@ -1,4 +1,5 @@
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
 
@@ -58,9 +59,19 @@ std::string unexplainedText(const query::PathTable& paths)
         return {};
     std::string text =
         quantity::withUnit(100 * share, quantity::Unit::Percent) + " of the paths is unexplained: ";
-    if (paths.withoutLaunch > 0)
-        return text + "the launches of " + std::to_string(paths.withoutLaunch) + " of " +
-               std::to_string(paths.activities) + " activities of the GPU were not recorded.";
+    const std::string unrecorded = paths.unrecorded * 20 < sum[PathPart::Unexplained]
+                                       ? std::string()
+                                       : "for " +
+                                             quantity::withUnit(static_cast<double>(paths.unrecorded.count()),
+                                                                quantity::Unit::Nanoseconds) +
+                                             " the GPU works on, or waits for, what was not recorded";
+    const std::string launches = paths.withoutLaunch == 0
+                                     ? std::string()
+                                     : "the launches of " + std::to_string(paths.withoutLaunch) + " of " +
+                                           std::to_string(paths.activities) +
+                                           " activities of the GPU were not recorded";
+    if (!unrecorded.empty() || !launches.empty())
+        return text + unrecorded + (unrecorded.empty() || launches.empty() ? "" : "; ") + launches + ".";
     if (paths.onGpu && !paths.hasCalls)
         return text + "the recording holds no CUDA calls.";
     return text + "threads and streams begin, or wait, without a recorded cause.";

@@ -119,7 +119,9 @@ Table ranksOf(Shared ranks)
              column("last", "last",
                     [](const RankRow& row) { return row.late ? std::optional(row.isLast) : std::nullopt; },
                     {.audience = Audience::Programs}),
-             column.people("last", [](const RankRow& row) { return row.isLast ? "last" : ""; })})
+             column.people("last", [](const RankRow& row) { return row.isLast ? "last" : ""; }),
+             column.programs("typical", [](const RankRow& row) { return row.leftOut.empty(); }),
+             column.programs("why", [](const RankRow& row) { return cellOrNull(row.leftOut); })})
         table.columns.push_back(std::move(each));
     table.whyEmpty = ranks->rowsOfRun > 0
                          ? "None of the run's " + counted(ranks->rowsOfRun, "row") + " is selected."
@@ -190,6 +192,8 @@ Table collectivesOf(Shared ranks)
                             return hasSlack(row) ? cellOf(row.tightest()->neededBy) : Cell();
                         }),
         column(of.range),
+        column.programs("typical", [](const CollectiveRow& row) { return row.leftOut.empty(); }),
+        column.programs("why", [](const CollectiveRow& row) { return cellOrNull(row.leftOut); }),
         column.programs("per_rank", [ofRank = CollectiveRankColumns(ranks->run.clockOrigin)](
                                         const CollectiveRow& row) { return perRank(row, ofRank); })};
     if (ranks->collectivesOfRun > 0)

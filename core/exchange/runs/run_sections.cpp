@@ -267,7 +267,11 @@ Table tableOf(std::shared_ptr<const query::SamplesTable> samples)
         column("kind", "kind", [](const Row& row) { return wordOf(row.sample.kind); }),
         column("phase", "phase", [](const Row& row) { return wordOf(row.sample.phase); }),
         column("wall_ns", "wall", [](const Row& row) { return row.sample.wall; }, {.unitGroup = 1}),
-        column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.unitGroup = 1})};
+        column("gpu_ns", "GPU", [](const Row& row) { return row.sample.gpu; }, {.unitGroup = 1}),
+        column.programs("typical", [](const Row& row) { return row.sample.kind != SampleKind::Warmup; }),
+        column.programs("why", [](const Row& row) {
+            return cellOrNull(row.sample.kind == SampleKind::Warmup ? "warms up" : "");
+        })};
     addRowProcess(table, column, &Row::process);
     table.whyEmpty = "No step was measured.";
     return table;

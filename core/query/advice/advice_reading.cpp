@@ -6,9 +6,11 @@
 #include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/step_walls.h"
+#include "core/analysis/time/unrecorded_work.h"
 #include "core/analysis/work/device_sheets.h"
 #include "core/model/environment_facts.h"
 #include "core/query/advice/activity_kinds.h"
+#include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
@@ -227,6 +229,18 @@ private:
         whole_.end = std::max(whole_.end, end);
     }
 
+    /// The thread of a step; of one that is computed, that whose ranges end with such steps. None: unknown.
+    ThreadId threadOf(const Range& step) const
+    {
+        if (!threadsOfComputedSteps(reader_, run_.run).contains(step.thread))
+            return step.thread;
+        for (const analysis::RecordedStep& each :
+             pathSteps(reader_, run_.run, filter_.topology(), cancelled_))
+            if (each.process == filter_.topology().of(step.thread))
+                return each.thread;
+        return {};
+    }
+
     void readRanges()
     {
         StepPaths stepPaths(reader_);
@@ -251,8 +265,9 @@ private:
         for (const Range& step : steps)
             walls_.addStep(step.step, {step.start, step.end});
         lastLaunches_.assign(steps.size(), Timestamp::min());
+        firstLaunches_.assign(steps.size(), Timestamp::max());
         if (!steps.empty())
-            mainThread_ = steps.front().thread;
+            mainThread_ = threadOf(steps.front());
         for (const Range& range : loading)
             addLoading("range", range.name, range.thread, range.start, range.end);
         if (trace_.onGpu)
@@ -299,6 +314,7 @@ private:
                 return !cancelled_();
             const analysis::Interval time{call.start, call.end};
             trace_.hasCalls = true;
+            unrecorded_.addCall(call.kind, time);
             cover(call.start, call.end);
             addCode(time);
             if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
@@ -386,6 +402,7 @@ private:
             if (!filter_.has(event))
                 return !cancelled_();
             cover(event.start, event.end);
+            unrecorded_.addActivity(event);
             noteActivity(event);
             const std::uint32_t kind = kinds_.of(event, recomputation_.has(event.op));
             if (event.kind == DeviceEventKind::Kernel && launchedNames_.insert(event.name).second)
@@ -482,6 +499,7 @@ private:
         for (const analysis::Interval& time : waitedFor_)
             trace_.host.waiting.push_back({time, sources_.of({.kind = "call", .name = "wait"})});
         trace_.inCode = analysis::unionOf(std::move(trace_.inCode));
+        trace_.host.unrecorded = unrecorded_.times();
         noteErrands();
         addTiming();
         keepTypical();
@@ -530,21 +548,35 @@ private:
         std::optional<std::size_t> step = walls_.addWork(event);
         if (event.launched == Timestamp{})
             return;
+        if (step)
+            firstLaunches_[*step] = std::min(firstLaunches_[*step], event.launched);
         if (step && event.launched >= walls_.steps()[*step].range.end)
             step.reset();
         noteLaunch(step, event.launched);
     }
 
     /// The last time at which the host worked on something for the GPU, by the rule of partitionStep(): a
-    /// step's own launches, and the start of waiting calls.
+    /// step's own launches, the start of waiting calls, and the first launch of the next step if its work ends this one.
     void noteErrands()
     {
         std::ranges::sort(starts_);
+        std::vector<Timestamp> begins; // of the GPU's work
+        for (const GroupedTime& each : trace_.host.next)
+            begins.push_back(each.time.start);
+        std::ranges::sort(begins);
+        const auto endsWithWork = [&](std::size_t step) {
+            return step + 1 < trace_.walls.size() && step + 1 < firstLaunches_.size() &&
+                   trace_.walls[step + 1].start == trace_.walls[step].end &&
+                   firstLaunches_[step + 1] != Timestamp::max() &&
+                   std::ranges::binary_search(begins, trace_.walls[step].end);
+        };
         for (std::size_t i = 0; i < trace_.walls.size(); ++i) {
             Timestamp last = trace_.isWhole ? lastLaunch_ : lastLaunches_[i];
             const auto after = std::ranges::lower_bound(starts_, trace_.walls[i].end);
             if (after != starts_.begin())
                 last = std::max(last, *(after - 1));
+            if (endsWithWork(i))
+                last = std::max(last, std::min(firstLaunches_[i + 1], trace_.walls[i].end));
             trace_.host.lastErrands.push_back(last);
         }
     }
@@ -568,9 +600,11 @@ private:
     std::vector<StringId> rangePaths_;
     std::vector<WaitingCall> waits_;
     std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
-    std::vector<analysis::Interval> timing_;    ///< waits of Tilescope's own measurement
-    std::vector<Timestamp> starts_;             ///< of calls that wait, or let a stream wait
-    std::vector<Timestamp> lastLaunches_;       ///< by step
+    analysis::UnrecordedWork unrecorded_;
+    std::vector<analysis::Interval> timing_; ///< waits of Tilescope's own measurement
+    std::vector<Timestamp> starts_;          ///< of calls that wait, or let a stream wait
+    std::vector<Timestamp> lastLaunches_;    ///< by step
+    std::vector<Timestamp> firstLaunches_;   ///< by step, of its work on the device
     Timestamp lastLaunch_ = Timestamp::min();
     RunKernels kernels_;
     ActivityKinds kinds_;

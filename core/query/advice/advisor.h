@@ -136,7 +136,8 @@ private:
     WaitingAdvice waiting_;
     bool onGpu_;
     bool isWhole_;                 ///< no steps were recorded
-    Nanoseconds idle_{0};          ///< of the GPUs in all steps
+    Nanoseconds idle_{0};          ///< of the GPUs in all steps, for reasons that the recording may hold
+    Nanoseconds unrecorded_{0};    ///< beside it: the GPUs work on, or wait for, what was not recorded
     Nanoseconds outsideOfCode_{0}; ///< of it: no thread is in an op or a CUDA call
     AdviceTable table_;
 };

@@ -1,6 +1,7 @@
 #include "core/query/advice/advisor.h"
 
 #include "core/analysis/advice/fragmentation.h"
+#include "core/analysis/time/unrecorded_work.h"
 #include "core/base/quantity.h"
 #include "core/query/steps/step_tables.h"
 
@@ -17,6 +18,9 @@ using analysis::Stake;
 using quantity::Unit;
 
 namespace {
+
+/// What the host does for so long before a launch is not the launch.
+constexpr Nanoseconds kLongPause{1'000'000};
 
 std::string bytesText(Bytes bytes)
 {
@@ -39,7 +43,9 @@ void Advisor::judgeIdle()
     std::array<std::vector<Stake>, analysis::kIdleCauses> causes;
     for (AdviceTrace& trace : traces_.processes) {
         const std::vector<analysis::Interval> busy = trace.busyWith([](const ActivityKind&) { return true; });
-        const std::vector<analysis::Interval> idle = analysis::difference(trace.walls, busy);
+        const std::vector<analysis::Interval> all = analysis::difference(trace.walls, busy);
+        const std::vector<analysis::Interval> idle = analysis::difference(all, trace.host.unrecorded);
+        unrecorded_ += analysis::lengthOf(all) - analysis::lengthOf(idle);
         idle_ += analysis::lengthOf(idle);
         outsideOfCode_ += analysis::lengthOf(analysis::difference(idle, trace.inCode));
         const auto ofOne = idleCauses(trace.walls, busy, std::move(trace.host));
@@ -52,6 +58,14 @@ void Advisor::judgeIdle()
     startUp(of(IdleCause::StartUp));
     loading(of(IdleCause::DataLoading));
     memory(of(IdleCause::Allocating));
+    if (static_cast<double>(unrecorded_.count()) >=
+        analysis::kMuchUnrecorded * static_cast<double>(table_.wall.count()))
+        for (const IdleCause cause : {IdleCause::Synchronization, IdleCause::Launching})
+            if (!isWorthNaming(of(cause).time))
+                cannotJudge(cause == IdleCause::Launching ? AdviceRule::LaunchBound
+                                                          : AdviceRule::Synchronization,
+                            "for " + timeText(unrecorded_) +
+                                " the GPU works on, or waits for, what was not recorded");
     if (!traces_.any(&AdviceTrace::hasCalls))
         cannotJudge(AdviceRule::Synchronization, "no CUDA calls of the host were recorded");
     else
@@ -141,20 +155,31 @@ void Advisor::loading(const Stake& stake)
 
 void Advisor::launching(const Stake& stake)
 {
-    find(AdviceRule::LaunchBound, stake, showSteps(), [&] {
-        const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
-        return "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
-               (timeText(idle) == timeText(stake.time)
-                    ? "."
-                    : ", of which " + timeText(stake.time) +
-                          " is not due to start-up, to a synchronization, to loading data or to "
-                          "allocating.") +
-               pythonText() +
-               costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer, HostCause::OffCore,
-                          HostCause::CudaCalls, HostCause::Compilation, HostCause::InterpreterLock,
-                          HostCause::OtherProcesses}) +
-               moduleText();
-    });
+    if (!isWorthNaming(stake.time))
+        return;
+    const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
+    Nanoseconds inPauses{0};
+    for (const analysis::StakePart& part : stake.parts)
+        if (part.total >= part.count * kLongPause)
+            inPauses += part.atStake;
+    const bool isPaused = 2 * inPauses >= stake.time;
+    Advice advice{.command = showSteps()};
+    if (isPaused)
+        advice.remedy =
+            "Most of it is in few long pauses: do that work of the host on another thread or in another "
+            "process, or before the GPU needs its result. A CUDA graph does not shorten it.";
+    advice.sentence = "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
+                      (timeText(idle) == timeText(stake.time)
+                           ? "."
+                           : ", of which " + timeText(stake.time) +
+                                 " is not due to start-up, to a synchronization, to loading data or to "
+                                 "allocating.") +
+                      pythonText() +
+                      costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer,
+                                 HostCause::OffCore, HostCause::CudaCalls, HostCause::Compilation,
+                                 HostCause::InterpreterLock, HostCause::OtherProcesses}) +
+                      (isPaused ? "" : moduleText());
+    add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 
 std::string Advisor::pythonText() const

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/time/path_glob.h"
+#include "core/analysis/time/unrecorded_work.h"
 #include "core/base/mutex.h"
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <future>
 #include <iterator>
+#include <map>
 #include <span>
 #include <thread>
 #include <unordered_map>
@@ -277,11 +279,23 @@ private:
         if (static_cast<double>(sum[analysis::PathPart::Unexplained].count()) <
             kMuchUnexplained * static_cast<double>(sum.sum().count()))
             return;
+        const TopologyIndex& topology = filter_.topology();
+        std::map<ProcessIndex, analysis::UnrecordedWork> unrecorded;
+        reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
+            unrecorded[topology.of(call.thread)].addCall(call.kind, {call.start, call.end});
+            return !cancelled_();
+        });
         reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
             ++table.activities;
             table.withoutLaunch += event.launched == Timestamp{} ? 1 : 0;
+            unrecorded[topology.of(event.device, event.stream)].addActivity(event);
             return !cancelled_();
         });
+        std::map<ProcessIndex, std::vector<analysis::Interval>> times;
+        for (const auto& [process, work] : unrecorded)
+            times[process] = work.times();
+        for (const PathRow& row : table.rows)
+            table.unrecorded += lengthOf(analysis::intersection(times[row.process], std::vector{row.wall}));
     }
 
     /// The steps of all ranks with one number, and their paths once they are known.

@@ -66,6 +66,8 @@ struct PathTable {
     /// Activities of the GPU, and those of them whose launch was not recorded; counted if much of the paths is unexplained.
     std::int64_t activities = 0;
     std::int64_t withoutLaunch = 0;
+    /// Also then: the part of the rows' time in which GPUs work on, or wait for, what was not recorded (analysis::UnrecordedWork).
+    Nanoseconds unrecorded{0};
 };
 
 /// Share of the paths' time from which their unexplained part needs an explanation.

@@ -10,6 +10,7 @@
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
+#include "core/query/steps/typical_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -110,6 +111,7 @@ public:
         if (onGpu_ && !table_.collectives.empty())
             table_.link = linkRateOf(reader_, run_);
         selectRows();
+        noteTypical();
         return std::move(table_);
     }
 
@@ -117,6 +119,16 @@ private:
     ProcessIndex processOf(const Collective& record) const
     {
         return topology_.hasSeveral() ? record.process : ProcessIndex{};
+    }
+
+    void noteTypical()
+    {
+        const StepChoice choice = stepChoice(reader_, run_.run, query_.topology);
+        for (RankRow& row : table_.rows)
+            row.leftOut = choice.whyNot(row.numbers.process, row.step);
+        for (CollectiveRow& row : table_.collectives)
+            if (!row.ranks.empty())
+                row.leftOut = choice.whyNot(row.ranks.front().numbers.process, row.step);
     }
 
     void readSteps()

@@ -33,6 +33,7 @@ struct RankRow {
     std::string title = {};                ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
     ProcessNumbers numbers = {};
+    std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
     analysis::RankStep parts = {};
     /// Of the rank within the timed steps; of imports and recordings, in all events. None: not recorded.
     std::optional<Bytes> peakAllocated = {};
@@ -59,6 +60,7 @@ struct CollectiveRank {
 
 struct CollectiveRow {
     std::int32_t step = kNoStep;
+    std::string leftOut = {};   ///< why the step is not typical for its first rank (StepChoice); empty: it is
     std::int64_t sequence = -1; ///< within the group; -1: unknown
     std::string group = {};     ///< empty: unknown
     std::string op = {};

@@ -2,6 +2,7 @@
 
 #include "core/analysis/time/host_decides.h"
 #include "core/analysis/time/process_steps.h"
+#include "core/analysis/time/unrecorded_work.h"
 #include "core/model/environment_facts.h"
 #include "core/model/unjudged_steps.h"
 #include "core/query/runs/process_rank.h"
@@ -177,6 +178,41 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
     }
 }
 
+/// Finds the steps of which a large part is due to what was not recorded.
+void findUnrecorded(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const auto isMuch = [](const StepRow& row, Nanoseconds time) {
+        return time > Nanoseconds(0) &&
+               static_cast<double>(time.count()) >=
+                   analysis::kMuchUnrecorded * static_cast<double>(row.partition.wall.length().count());
+    };
+    const store::EventCounts counts = reader.counts(run);
+    if (counts.deviceEvents + counts.apiCalls > kMostJudged ||
+        std::ranges::none_of(rows,
+                             [&](const StepRow& row) { return isMuch(row, row.partition.unexplained); }))
+        return;
+    const ProcessFilter filter(reader, run, {});
+    std::map<ProcessIndex, analysis::UnrecordedWork> processes;
+    reader.eachApiCall({.run = run}, [&](const ApiCall& call) {
+        processes[filter.topology().of(call.thread)].addCall(call.kind, {call.start, call.end});
+        return true;
+    });
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        processes[filter.topology().of(event.device, event.stream)].addActivity(event);
+        return true;
+    });
+    std::map<ProcessIndex, std::vector<analysis::Interval>> times;
+    for (const auto& [process, unrecorded] : processes)
+        times[process] = unrecorded.times();
+    for (StepRow& row : rows)
+        if (const Nanoseconds time =
+                lengthOf(analysis::intersection(times[row.inRun], std::vector{row.partition.wall}));
+            isMuch(row, time)) {
+            row.unrecorded = time;
+            row.isUnjudged = true;
+        }
+}
+
 } // namespace
 
 analysis::StepVerdict StepRow::verdict() const
@@ -283,6 +319,8 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
                 row.type = choice.typeOf(row.numbers.process, row.step);
                 row.source = choice.source;
             }
+            if (!span)
+                findUnrecorded(reader, run, std::span(table.rows).subspan(first));
             if (!span)
                 judgeBusySteps(reader, run, std::span(table.rows).subspan(first));
             if (asked.size() == 1)

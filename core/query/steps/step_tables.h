@@ -24,10 +24,11 @@ struct StepRow {
     ProcessIndex inRun = {};  ///< none: the only process
     std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
     StepType type = StepType::Other;
-    std::string source = {};  ///< what marks the step (StepChoice)
-    bool onGpu = false;       ///< false: there is only the wall
-    bool hostDecides = false; ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
-    bool isUnjudged = false;  ///< activities of the step are missing or have impossible times
+    std::string source = {};   ///< what marks the step (StepChoice)
+    bool onGpu = false;        ///< false: there is only the wall
+    bool hostDecides = false;  ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
+    bool isUnjudged = false;   ///< activities of the step are missing or have impossible times
+    Nanoseconds unrecorded{0}; ///< analysis::UnrecordedWork, where it is so much that the step is not judged
     analysis::StepPartition partition = {};
 
     analysis::StepVerdict verdict() const;

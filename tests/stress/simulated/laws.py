@@ -2,18 +2,25 @@
 """Laws that hold for what tilescope concludes about any recording, simulated or not.
 
     laws.py --tilescope PROGRAM RECORDING.tscope…
+    laws.py --tilescope PROGRAM --cut TRACE.json.gz…
 
-prints what breaks them; exit status 1 if something does.
+prints what breaks them; exit status 1 if something does. --cut also imports the traces of PyTorch's profiler without their last
+third of steps, and compares the answers about the others.
 """
 
 import argparse
+import gzip
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 
 ALMOST_ALL = 0.95
 BUSY = 0.95
 ON_DEVICE = 0.9
+ROUNDING = 0.001
+HARDLY = 0.1  # of what it would save if the GPU decided alone
 LAG_NS = 10_000  # from a launch to the start of its kernel
 PARTS = ("host", "launch", "compute", "memory", "communication", "data_loading", "synchronization", "unexplained")
 IDLE = ("gpu_busy_ns", "idle_launch_ns", "sync_ns", "overhead_ns", "unexplained_ns")
@@ -39,7 +46,8 @@ class Laws:
             found += [(law, path["rank"] or 0, path["step"], text) for law, text in self.of_step(step, path)]
         found += self.unchanged()
         found += self.ahead(steps, {key_of(path): path for path in paths})
-        return found, 4 * len(paths)
+        found += self.scaled(steps)
+        return found, 6 * len(paths)
 
     @staticmethod
     def of_step(step, path):
@@ -65,6 +73,25 @@ class Laws:
             for step in row["per_step"]:
                 if step["wall_ns"] != step["predicted_ns"]:
                     yield "nothing changes", row["rank"] or 0, step["step"], str(step)
+
+    def scaled(self, steps):
+        """Less work never takes longer, and a step that halving all work of the GPU hardly shortens is not GPU-bound."""
+        families = [row["family"] for row in self.show("kernels", "--group", "family")]
+        if not families:
+            return
+        for factor in (0, 0.5):
+            changes = [word for family in families for word in ("--scale", f"{family}={factor}")]
+            for row in self.show("what-if", *changes):
+                # The end of one step is the start of the next: less work may move time from one to the other.
+                walls, predicted = (sum(each[key] for each in row["per_step"]) for key in ("wall_ns", "predicted_ns"))
+                if predicted > (1 + ROUNDING) * walls:
+                    yield "less work takes longer", row["rank"] or 0, None, f"{factor}: {predicted} instead of {walls} ns"
+                for each in row["per_step"]:
+                    step = steps.get((row["process"], each["step"]))
+                    saved = each["wall_ns"] - each["predicted_ns"]
+                    if factor == 0.5 and step and step["verdict"] == "GPU-bound" and saved < HARDLY * each["wall_ns"] / 2:
+                        yield ("GPU-bound", row["rank"] or 0, each["step"],
+                               f"halving all work saves {saved} of {each['wall_ns']} ns")
 
     def ahead(self, steps, paths):
         """On one stream, where the host is ahead of a busy device, the device is on the path."""
@@ -100,15 +127,89 @@ def laws_of(tilescope, recording):
                 lambda statement: run("sql", recording, statement, "--format", "json"))
 
 
+def answers_of(tilescope, recording):
+    """Steps and paths by process and step, and the rule of the first advice."""
+    def rows(section):
+        done = subprocess.run([str(tilescope), "show", str(recording), section, "--format", "json"], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"show {recording} {section}: {done.returncode} {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    advice = [row["rule"] for row in rows("advice") if row["sentence"]]
+    return ({key_of(row): row for row in rows("steps")},
+            {key_of(row): row for row in rows("path") if row["step"] is not None}, advice)
+
+
+def without_last_third(trace, from_ns, to_ns, origin_ns):
+    """The events that the host began before a third of the steps, and what it launched by then."""
+    at = origin_ns / 1000 + (from_ns + 2 * (to_ns - from_ns) / 3) / 1000
+    launched = {each["args"]["correlation"] for each in trace["traceEvents"]
+                if each.get("cat") in ("cuda_runtime", "cuda_driver") and float(each["ts"]) < at
+                and "correlation" in each.get("args", {})}
+
+    def stays(each):
+        if each.get("ph") != "X" or float(each["ts"]) < at:
+            return True
+        return each.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and each["args"].get("correlation") in launched
+
+    return dict(trace, traceEvents=[each for each in trace["traceEvents"] if stays(each)])
+
+
+def broken_by_cut(tilescope, source):
+    """What a recording cut to two thirds of its steps answers otherwise; none where it has fewer than three steps."""
+    opened = gzip.open if source.suffix == ".gz" else open
+    with opened(source, "rt") as file:
+        trace = json.load(file)
+    with tempfile.TemporaryDirectory(prefix="tilescope-cut-") as temporary:
+        folder = pathlib.Path(temporary)
+
+        def imported(path):
+            recording = folder / (path.name + ".tscope")
+            done = subprocess.run([str(tilescope), "import", str(path), "-o", str(recording)], capture_output=True,
+                                  text=True, check=False)
+            if done.returncode != 0:
+                raise RuntimeError(f"import {path}: {done.stderr.strip()}")
+            return recording
+
+        whole = imported(source)
+        steps, paths, advice = answers_of(tilescope, whole)
+        if len(steps) < 3 or len({process for process, _ in steps}) > 1:
+            return [], 0
+        times = sorted((path["start_ns"], path["start_ns"] + path["wall_ns"]) for path in paths.values())
+        events = [each for each in trace["traceEvents"] if each.get("ph") == "X" and each.get("cat") != "Trace"]
+        first = min(round(1000 * float(each["ts"])) for each in events)
+        cut = folder / "cut.json"
+        cut.write_text(json.dumps(without_last_third(trace, times[0][0], times[-1][1], first)))
+        cut_steps, cut_paths, cut_advice = answers_of(tilescope, imported(cut))
+    found = []
+    # The step in which the cut lies, and the one before it, whose work it may cut, are other steps.
+    for key in sorted(cut_steps.keys() & steps.keys(), key=lambda key: key[1])[:-2]:
+        step, other, path, cut_path = steps[key], cut_steps[key], paths[key], cut_paths[key]
+        if other["source"] != step["source"] or abs(other["wall_ns"] - step["wall_ns"]) > 0.01 * step["wall_ns"]:
+            found.append(("cut: steps", 0, key[1], f"{other['wall_ns']} ns ({other['source']}) instead of {step['wall_ns']}"))
+        elif step["typical"] and other["typical"] and other["verdict"] != step["verdict"]:
+            found.append(("cut: verdict", 0, key[1], f"{other['verdict']} instead of {step['verdict']}"))
+        else:
+            parts = {part: cut_path[part + "_ns"] - path[part + "_ns"] for part in PARTS}
+            if sum(map(abs, parts.values())) > 2 * 0.05 * step["wall_ns"]:
+                found.append(("cut: path", 0, key[1], str({part: each for part, each in parts.items() if each})))
+    if advice and cut_advice and advice[0] != cut_advice[0] and advice[0] not in cut_advice[:2]:
+        found.append(("cut: advice", 0, None, f"{cut_advice[0]} instead of {advice[0]} first"))
+    return found, 3 * len(cut_steps) + 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", required=True)
+    parser.add_argument("--cut", action="store_true")
     parser.add_argument("recordings", nargs="+")
     options = parser.parse_args()
     failed = answers = 0
     for recording in options.recordings:
         try:
-            found, count = laws_of(options.tilescope, recording).broken()
+            found, count = (broken_by_cut(options.tilescope, pathlib.Path(recording)) if options.cut
+                            else laws_of(options.tilescope, recording).broken())
         except RuntimeError as error:
             found, count = [("error", None, None, str(error))], 0
         answers += count

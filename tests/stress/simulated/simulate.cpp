@@ -2,6 +2,7 @@
 //
 //     simulate random FIRST COUNT FOLDER    the programs of these seeds, each in FOLDER/SEED
 //     simulate run PROGRAM.json FOLDER      that program
+//     simulate replay PROGRAM.json WORKS.json    that program; writes only when its work on the device begins and ends
 //     simulate periods PROGRAM.json START:END …   prints what is true of these periods of rank 0, in ns
 //
 // A folder receives program.json, rank0.json, rank1.json, … (recordings) and truth.json. `what_if` in
@@ -124,6 +125,15 @@ int run(int argc, char** argv)
         writeProgram(programOf(nlohmann::json::parse(file)), argv[3]);
         return EXIT_SUCCESS;
     }
+    if (verb == "replay" && argc == 4) {
+        std::ifstream file(argv[2]);
+        const Execution execution = execute(programOf(nlohmann::json::parse(file)));
+        nlohmann::json works = nlohmann::json::array();
+        for (const ExecutedWork& work : execution.works)
+            works.push_back({{"name", work.name}, {"start", work.start.count()}, {"end", work.end.count()}});
+        writeJson(argv[3], works);
+        return EXIT_SUCCESS;
+    }
     if (verb == "periods" && argc >= 3) {
         std::ifstream file(argv[2]);
         const SimulatedProgram program = programOf(nlohmann::json::parse(file));
@@ -140,7 +150,7 @@ int run(int argc, char** argv)
         return EXIT_SUCCESS;
     }
     std::cerr << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER | "
-                 "simulate periods PROGRAM.json START:END …\n";
+                 "simulate replay PROGRAM.json WORKS.json | simulate periods PROGRAM.json START:END …\n";
     return EXIT_FAILURE;
 }
 

@@ -67,6 +67,17 @@ TEST(IdleCauses, AWaitThatEndsWhileTheGpuIsBusyCostsNothing)
     EXPECT_EQ(of(step.causes(), IdleCause::Launching).time, 45_ns);
 }
 
+TEST(IdleCauses, WhatWasNotRecordedIsUnexplainedWhateverTheHostDid)
+{
+    Step step;
+    step.reasons.unrecorded = {between(45, 70)};
+    step.reasons.waiting = {{between(25, 69), 3}};
+    const auto causes = step.causes();
+    EXPECT_EQ(of(causes, IdleCause::Synchronization).time, 5_ns) << "from 40 to 45";
+    EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns);
+    EXPECT_EQ(of(causes, IdleCause::Unexplained).time, 25_ns + 20_ns);
+}
+
 TEST(IdleCauses, DataLoadingAndAllocationComeBeforeWaits)
 {
     Step step;

@@ -131,6 +131,30 @@ TEST_F(RecordedPath, FollowsARecordedWaitOfAStream)
     EXPECT_EQ(path.back().cause, Cause::StreamWait);
 }
 
+TEST_F(RecordedPath, LetsAStreamWaitForWhatTheCallsOfAnotherThreadAskFor)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 10 * kMicro)
+        .call("cudaEventRecord", ApiKind::Other, 2 * kMicro, 2 * kMicro + 500)
+        .call("cudaStreamWaitEvent", ApiKind::Synchronize, 3 * kMicro, 3 * kMicro + 500)
+        .kernel("ncclDevKernel_AllReduce", 5 * kMicro, 50 * kMicro)
+        .on(17)
+        .launchedAt(1 * kMicro)
+        .kernel("multi_tensor_apply_kernel", 52 * kMicro, 60 * kMicro)
+        .launchedAt(4 * kMicro)
+        .kernel("multi_tensor_apply_kernel", 90 * kMicro, 95 * kMicro)
+        .launchedAt(85 * kMicro);
+    calls_ = trace.batch().apiCalls;
+    for (ApiCall& call : calls_)
+        call.thread = ThreadId{2};
+    device_ = trace.batch().deviceEvents;
+    device_[0].launchThread = device_[2].launchThread = ThreadId{2};
+    device_[1].launchThread = ThreadId{1}; // the optimizer, before the waiting thread launches again
+    const std::vector<PathSegment> path = pathOf(trace, 0, 60 * kMicro);
+    EXPECT_EQ(path.back().cause, Cause::StreamWait);
+    EXPECT_EQ(path.back().time.length(), 8'000_ns);
+}
+
 TEST_F(RecordedPath, InfersAWaitThatWasNotRecorded)
 {
     FakeTrace trace;

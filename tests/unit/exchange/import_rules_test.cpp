@@ -231,6 +231,33 @@ TEST_F(ImportRules, AKernelThatOutlastsItsSuccessorIsCountedAndItsStepsGetNoVerd
         << "it keeps its times";
 }
 
+TEST_F(ImportRules, AStepThatWaitsForWhatWasNotRecordedGetsNoVerdict)
+{
+    constexpr std::int64_t kMs = 1'000'000;
+    // The profiler starts while earlier work runs: the copy at the end of step 0 waits for it.
+    for (std::int64_t i = 0; i < 3; ++i) {
+        const std::int64_t begin = 50 * kMs * i;
+        const std::int64_t waits = i == 0 ? 40 * kMs : 0;
+        const auto correlation = static_cast<std::uint32_t>(2 * i + 1);
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at(begin), at(begin + 49 * kMs),
+                         SpanKind::Step);
+        builder.addApiCall(thread, "cudaLaunchKernel", correlation, at(begin + 1'000), at(begin + 6'000));
+        builder.addApiCall(thread, "cudaMemcpy", correlation + 1, at(begin + 7'000),
+                           at(begin + waits + 45'000));
+        builder.addActivity(kernel("k", correlation, begin + waits + 12'000, begin + waits + 30'000));
+        ForeignActivity copy =
+            kernel("copy", correlation + 1, begin + waits + 31'000, begin + waits + 40'000);
+        copy.kind = DeviceEventKind::Memcpy;
+        builder.addActivity(copy);
+    }
+    finished();
+    EXPECT_THAT(unjudgedSteps(*reader, run), ElementsAre(0));
+    const query::StepRow step = query::steps(*reader, {.run = run}).rows.front();
+    EXPECT_NEAR(static_cast<double>(step.unrecorded.count()), 40.0 * kMs, 0.02 * kMs);
+    EXPECT_GE(step.partition.unexplained, step.unrecorded) << "it is not the host that was slow";
+    EXPECT_LT(step.partition.launching.count(), 10 * kMs);
+}
+
 TEST_F(ImportRules, KernelsThatOverlapWithoutOutlastingAreNotDoubted)
 {
     builder.addActivity(kernel("a", 1, 0, 100));
