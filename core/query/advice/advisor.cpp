@@ -76,12 +76,17 @@ std::string Advisor::timeText(Nanoseconds time) const
            quantity::withUnit(table_.percent(time), Unit::Percent) + ")";
 }
 
-std::string Advisor::countText(const Stake& stake, std::string_view one, std::string_view several) const
+double Advisor::countOf(const Stake& stake) const
 {
     double count = 0;
     for (const analysis::StakePart& part : stake.parts)
         count += static_cast<double>(part.count);
-    count /= static_cast<double>(std::max<std::int64_t>(1, table_.steps));
+    return count / static_cast<double>(std::max<std::int64_t>(1, table_.steps));
+}
+
+std::string Advisor::countText(const Stake& stake, std::string_view one, std::string_view several) const
+{
+    const double count = countOf(stake);
     const bool isWhole = count == std::floor(count);
     return (isWhole ? quantity::Scale{}.text(static_cast<std::int64_t>(count))
                     : quantity::threeDigits(count)) +
@@ -109,7 +114,8 @@ bool Advisor::isWorthNaming(Nanoseconds atStake) const
 void Advisor::add(AdviceRule rule, const Stake& stake, Advice advice)
 {
     advice.rule = rule;
-    advice.bound = boundOf(rule, onGpu_);
+    if (advice.bound.empty())
+        advice.bound = boundOf(rule, onGpu_);
     if (advice.remedy.empty())
         advice.remedy = remedyOf(rule);
     advice.atStake = stake.time;

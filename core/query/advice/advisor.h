@@ -54,6 +54,12 @@ private:
     std::string timeText(Nanoseconds time) const;
     /// "12 small kernels" in a mean step.
     std::string countText(const Stake& stake, std::string_view one, std::string_view several = {}) const;
+    double countOf(const Stake& stake) const; ///< in a mean step
+    /// The word that follows countText(): "runs" or "run".
+    std::string_view verb(const Stake& stake, std::string_view one, std::string_view several) const
+    {
+        return countOf(stake) == 1 ? one : several;
+    }
     std::string show(const std::string& section) const;
     /// A section about all ranks.
     std::string showAll(const std::string& section) const;

@@ -126,7 +126,8 @@ void Advisor::judgeLayouts()
     });
     find(AdviceRule::ConvolutionLayouts, stake, show("kernels"), [&] {
         return countText(stake, "kernel") + inAStep() +
-               " only change the layout of tensors for convolutions: " + timeText(stake.time) + ".";
+               std::string(verb(stake, " only changes", " only change")) +
+               " the layout of tensors for convolutions: " + timeText(stake.time) + ".";
     });
 }
 
@@ -202,8 +203,9 @@ void Advisor::judgeTensorCores()
             *ratesOf(trace));
     });
     find(AdviceRule::TensorCores, stake, show("kernels"), [&] {
-        return countText(stake, "product") + inAStep() +
-               " in fp32 run outside of the tensor cores; there, they would take up to " +
+        return countText(stake, "product") + inAStep() + " in fp32 " +
+               std::string(verb(stake, "runs", "run")) + " outside of the tensor cores; there, " +
+               std::string(verb(stake, "it would take up to ", "they would take up to ")) +
                timeText(stake.time) + " less.";
     });
 }
@@ -253,8 +255,15 @@ void Advisor::judgeRecomputation()
         return stakeOf(times, trace.walls,
                        trace.busyWith([](const ActivityKind& kind) { return !kind.isRecomputed; }));
     });
-    find(AdviceRule::Recomputation, stake, show("tree"),
-         [&] { return "Backward repeats " + timeText(stake.time) + " of forward."; });
+    find(AdviceRule::Recomputation, stake, show("tree"), [&] {
+        Nanoseconds repeated{0};
+        for (const analysis::StakePart& part : stake.parts)
+            repeated += part.total;
+        return "Backward repeats " + timeText(repeated) + " of forward" +
+               (timeText(repeated) == timeText(stake.time)
+                    ? "."
+                    : ", of which " + timeText(stake.time) + " runs beside nothing else.");
+    });
 }
 
 void Advisor::judgeStalls()

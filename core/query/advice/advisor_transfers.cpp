@@ -34,8 +34,9 @@ void Advisor::judgeCopies()
         return stakeOf(copies, trace.walls, trace.busyWith(isKernel));
     });
     find(AdviceRule::PageableCopy, paged, show("kernels"), [&] {
-        return countText(paged, "copy", "copies") + inAStep() +
-               " from or to pageable memory run beside no kernel for " + timeText(paged.time) + ".";
+        return countText(paged, "copy", "copies") + inAStep() + " from or to pageable memory " +
+               std::string(verb(paged, "runs", "run")) + " beside no kernel for " + timeText(paged.time) +
+               ".";
     });
     const Stake exposed = sumOver([&](const AdviceTrace& trace) {
         const auto copies = trace.timesOf([&](const ActivityKind& kind) {
@@ -104,16 +105,37 @@ void Advisor::judgeCommunication()
 {
     if (!hasGpuFor(AdviceRule::ExposedCommunication))
         return;
-    const Stake stake = sumOver([this](const AdviceTrace& trace) {
-        const auto times = trace.timesOf([this](const ActivityKind& kind) {
+    const auto timesOf = [this](const AdviceTrace& trace) {
+        return trace.timesOf([this](const ActivityKind& kind) {
             return isCommunication(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
         });
-        return exposedStake(times, trace.walls, trace.busyWith(isCompute));
+    };
+    const Stake hidden = sumOver([&](const AdviceTrace& trace) {
+        return exposedStake(timesOf(trace), trace.walls, trace.busyWith(isCompute));
     });
-    find(AdviceRule::ExposedCommunication, stake, show("collectives"), [&] {
-        return "Communication runs beside no compute for " + timeText(stake.time) +
-               " and could, which includes waiting for other ranks.";
+    const Stake alone = sumOver([&](const AdviceTrace& trace) {
+        return stakeOf(timesOf(trace), trace.walls, trace.busyWith(isCompute));
     });
+    constexpr int kTimesHidden = 2;
+    if (alone.time < kTimesHidden * hidden.time) {
+        find(AdviceRule::ExposedCommunication, hidden, show("collectives"), [&] {
+            return "Communication runs beside no compute for " + timeText(hidden.time) +
+                   " and could, which includes waiting for other ranks.";
+        });
+        return;
+    }
+    if (!isWorthNaming(alone.time))
+        return;
+    add(AdviceRule::ExposedCommunication, alone,
+        {.sentence = "Communication runs beside no compute for " + timeText(alone.time) +
+                     ", which includes waiting for other ranks; there is compute beside which " +
+                     timeText(hidden.time) + " of it could run.",
+         .bound = "the time of communication in which no compute kernel runs",
+         .remedy = "Exchange fewer bytes or exchange them less often (gradient accumulation, a larger batch "
+                   "for each "
+                   "rank, gradients in half precision), use a faster link, and look for a late rank with "
+                   "show ranks.",
+         .command = show("collectives")});
 }
 
 void Advisor::judgeSmallCollectives()

@@ -136,7 +136,7 @@ def answers_of(tilescope, recording):
             raise RuntimeError(f"show {recording} {section}: {done.returncode} {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    advice = [row["rule"] for row in rows("advice") if row["sentence"]]
+    advice = [row["rule"] for row in rows("advice") if row["at_stake_ns"] is not None]
     return ({key_of(row): row for row in rows("steps")},
             {key_of(row): row for row in rows("path") if row["step"] is not None}, advice)
 
