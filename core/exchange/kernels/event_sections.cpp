@@ -7,8 +7,47 @@
 #include "core/exchange/tables/section_parts.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace tilescope::exchange {
+
+namespace {
+
+/// "By type: 20 train steps, mean 12.3 ms, GPU busy 80.1 %; 5 validation steps, mean 3.1 ms, GPU busy 95.3 %." Outliers are
+/// left out. Empty: all steps are of one type.
+std::string typesText(const query::StepsTable& steps)
+{
+    struct OfType {
+        std::int64_t count = 0;
+        Nanoseconds wall{0};
+        Nanoseconds busy{0};
+    };
+    std::map<StepType, OfType> types;
+    for (const query::StepRow& row : steps.rows) {
+        if (!row.leftOut.empty() && row.leftOut != "is of type " + std::string(wordOf(row.type)))
+            continue;
+        OfType& type = types[row.type];
+        ++type.count;
+        type.wall += row.partition.wall.length();
+        type.busy += row.partition.gpuBusy;
+    }
+    if (types.size() < 2)
+        return {};
+    std::string text = "By type: ";
+    for (const auto& [type, sum] : types) {
+        const auto wall = static_cast<double>(sum.wall.count());
+        text += (text.ends_with(": ") ? "" : "; ") + steps.choice.counted(sum.count, wordOf(type)) +
+                ", mean " +
+                quantity::withUnit(wall / static_cast<double>(sum.count), quantity::Unit::Nanoseconds);
+        if (wall > 0 && sum.busy.count() > 0)
+            text += ", GPU busy " + quantity::withUnit(100 * static_cast<double>(sum.busy.count()) / wall,
+                                                       quantity::Unit::Percent);
+    }
+    return text + ".";
+}
+
+} // namespace
 
 namespace {
 
@@ -114,6 +153,8 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
         table.notes.push_back("Traced steps; GPU busy and the four kinds of idle add up to the wall.");
     for (std::string& sentence : steps->choice.notes())
         table.notes.push_back(std::move(sentence));
+    if (std::string types = typesText(*steps); !types.empty())
+        table.notes.push_back(std::move(types));
     if (steps->start)
         table.notes.push_back(steps->start->text());
     return table;

@@ -77,33 +77,51 @@ std::string unexplainedText(const query::PathTable& paths)
     return text + "threads and streams begin, or wait, without a recorded cause.";
 }
 
-/// "Mean of 28 typical steps: 5.10 ms: compute 62 %, host 30 %, launch 8 %."
-std::string meanText(const query::PathTable& paths)
+/// "Mean of 28 typical steps: 5.10 ms: compute 62 %, host 30 %, launch 8 %."; empty for fewer than `least`.
+std::string meanText(const query::PathTable& paths, std::string_view kind, std::int64_t least,
+                     const std::function<bool(const PathRow&)>& has)
 {
     analysis::PathParts sum;
     std::int64_t steps = 0;
     for (const PathRow& row : paths.rows) {
-        if (!row.step || !row.leftOut.empty())
+        if (!row.step || !has(row))
             continue;
         ++steps;
         for (std::size_t i = 0; i < analysis::kPathParts; ++i)
             sum[static_cast<PathPart>(i)] += row.parts[static_cast<PathPart>(i)];
     }
-    if (steps < 2 || sum.sum().count() == 0)
+    if (steps < least || sum.sum().count() == 0)
         return {};
     std::vector<std::pair<Nanoseconds, PathPart>> parts;
     for (std::size_t i = 0; i < analysis::kPathParts; ++i)
         parts.emplace_back(sum[static_cast<PathPart>(i)], static_cast<PathPart>(i));
     std::ranges::sort(parts, std::greater{});
     const auto whole = static_cast<double>(sum.sum().count());
-    std::string text =
-        "Mean of " + paths.choice.counted(steps, paths.choice.leftOut.empty() ? "" : "typical") + ": " +
-        quantity::withUnit(whole / static_cast<double>(steps), quantity::Unit::Nanoseconds) + ": ";
+    std::string text = "Mean of " + paths.choice.counted(steps, kind) + ": " +
+                       quantity::withUnit(whole / static_cast<double>(steps), quantity::Unit::Nanoseconds) +
+                       ": ";
     for (const auto& [time, part] : parts)
         if (const double percent = 100 * static_cast<double>(time.count()) / whole; percent >= 1)
             text += (text.ends_with(": ") ? "" : ", ") + std::string(wordOf(part)) + " " +
                     quantity::withUnit(percent, quantity::Unit::Percent);
     return text + ".";
+}
+
+/// The mean of the typical steps, and of the steps of each other type.
+std::vector<std::string> meanTexts(const query::PathTable& paths)
+{
+    std::vector<std::string> texts;
+    const auto add = [&texts](std::string text) {
+        if (!text.empty())
+            texts.push_back(std::move(text));
+    };
+    add(meanText(paths, paths.choice.leftOut.empty() ? "" : "typical", 2,
+                 [](const PathRow& row) { return row.leftOut.empty(); }));
+    for (const StepType type : {StepType::Train, StepType::Validation, StepType::Prefill, StepType::Decode})
+        add(meanText(paths, wordOf(type), 1, [&](const PathRow& row) {
+            return row.leftOut == "is of type " + std::string(wordOf(type));
+        }));
+    return texts;
 }
 
 /// A segment and the path that it belongs to.
@@ -151,7 +169,7 @@ Table pathsOf(Paths paths)
                            paths->rangeGlob.empty()
                                ? "The parts add up to the wall time."
                                : "The parts add up to the time of the path in the range.");
-        if (std::string mean = meanText(*paths); !mean.empty())
+        for (std::string& mean : meanTexts(*paths))
             table.notes.push_back(std::move(mean));
         for (std::string& sentence : paths->choice.notes())
             table.notes.push_back(std::move(sentence));

@@ -2,11 +2,13 @@
 
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
+#include "core/exchange/tables/sections.h"
 #include "core/query/advice/answers.h"
 #include "core/query/kernels/kernel_stats.h"
 #include "core/query/kernels/kernel_tables.h"
 #include "core/query/kernels/op_tables.h"
 #include "core/query/memory/peak_memory.h"
+#include "core/query/path/path_tables.h"
 #include "core/query/ranks/rank_tables.h"
 #include "core/query/steps/step_tables.h"
 #include "core/query/timeline/timeline_reader.h"
@@ -19,12 +21,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace tilescope::exchange {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -619,6 +623,14 @@ TEST_F(TraceBuilding, StepsOfTheTypeThatTakesMostOfTheTimeAreTypical)
     const query::StepChoice choice = query::stepChoice(reader, run);
     EXPECT_THAT(choice.summary, HasSubstr("8 of 10 steps; steps 4 and 9 are of type validation"));
     EXPECT_TRUE(query::stepChoice(reader, run, {.allSteps = true}).leftOut.empty());
+    const Table table =
+        tableOf(std::make_shared<const query::StepsTable>(query::steps(reader, {.run = run})));
+    EXPECT_THAT(table.notes,
+                Contains(HasSubstr("8 train steps, mean 900 µs; 2 validation steps, mean 300 µs")));
+    const Table paths =
+        pathsOf(std::make_shared<const query::PathTable>(query::criticalPaths(reader, {.run = run})));
+    EXPECT_THAT(paths.notes, Contains(HasSubstr("Mean of 8 typical steps: 900 µs")));
+    EXPECT_THAT(paths.notes, Contains(HasSubstr("Mean of 2 validation steps: 300 µs")));
 }
 
 TEST_F(TraceBuilding, ModulesInTheClosureOfAnOptimizerAreNoPartOfIt)
