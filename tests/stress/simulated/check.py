@@ -81,6 +81,7 @@ class Checker:
         else:
             answers += self.check_unmarked(found, folder, steps)
             answers += self.check_nsys(found, folder, steps)
+            answers += self.check_own(found, folder, steps)
         for change, walls in truth["what_if"].items():
             if changes is None or change in changes:
                 works = [each.removesuffix("=0.5") for each in truth["what_if"] if each.endswith("=0.5")]
@@ -157,6 +158,20 @@ class Checker:
             self.compare(found, "nsys wall", key, step, rows[key]["wall_ns"], step["wall"])
             self.compare_path(found, "nsys path", key, paths[key], step)
         return 1 + 2 * len(steps)
+
+    def check_own(self, found, folder, steps):
+        """The steps and paths of the same program as tilescope itself records it."""
+        recording = folder / "own.tscope"
+        rows = {(0, each["step"]): each for each in self.show(recording, "steps")}
+        if rows.keys() != steps.keys():
+            found.append(("own steps", None, None, f"{sorted(rows)} instead of {sorted(steps)}"))
+            return 1
+        paths = {(0, each["step"]): each for each in self.show(recording, "path")}
+        for key, step in steps.items():
+            self.compare(found, "own wall", key, step, rows[key]["wall_ns"], step["wall"])
+            self.compare(found, "own busy", key, step, rows[key]["gpu_busy_ns"] or 0, step["busy"])
+            self.compare_path(found, "own path", key, paths[key], step)
+        return 1 + 3 * len(steps)
 
     @staticmethod
     def waits_for_batches(folder):

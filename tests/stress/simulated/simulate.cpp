@@ -5,10 +5,11 @@
 //     simulate replay PROGRAM.json WORKS.json    that program; writes only when its work on the device begins and ends
 //     simulate periods PROGRAM.json START:END …   prints what is true of these periods of rank 0, in ns
 //
-// A folder receives program.json, rank0.json, rank1.json, … (recordings) and truth.json. `what_if` in
+// A folder receives program.json, rank0.json, rank1.json, … (recordings), of one rank own.tscope, and truth.json. `what_if` in
 // truth.json has, by change, the wall times of all steps of the program executed with the change; `what_if_ready` has
 // the same of a program whose batches are loaded at once, if other processes load them.
 
+#include "tests/stress/simulated/own_recording.h"
 #include "tests/support/simulator/kineto_recording.h"
 #include "tests/support/simulator/random_program.h"
 #include "tests/support/simulator/truth.h"
@@ -109,6 +110,8 @@ void writeProgram(const SimulatedProgram& program, const std::filesystem::path& 
     for (std::size_t rank = 0; rank < program.clocks.size(); ++rank)
         writeJson(folder / ("rank" + std::to_string(rank) + ".json"),
                   kinetoRecording(program, execution, rank));
+    if (program.clocks.size() == 1)
+        writeOwnRecording(program, execution, folder / "own.tscope");
 }
 
 int run(int argc, char** argv)
