@@ -51,7 +51,7 @@ SHARED_SECTIONS = {
     "RunList": {"device", "flags", "name", "note", "oom", "params", "phases", "run", "seconds", "started", "tag", "uid", "warmup_ms",
                 "what differs"},
     "collectivesOf": {"late_rank", "missing_count", "missing_ranks", "needed_by", "per_rank", "ranks", "run", "slack_rank",
-                      "slack_rule"},
+                      "slack_rule", "typical", "why"},
     "groupsTable": set(),
     "memoryTable": set(),
     "partsTable": {"kind", "module", "name"},

@@ -110,26 +110,30 @@ void Advisor::judgeCommunication()
             return isCommunication(kind) ? std::optional(kernelSource(kind)) : std::nullopt;
         });
     };
-    const Stake hidden = sumOver([&](const AdviceTrace& trace) {
-        return exposedStake(timesOf(trace), trace.walls, trace.busyWith(isCompute));
-    });
-    const Stake alone = sumOver([&](const AdviceTrace& trace) {
-        return stakeOf(timesOf(trace), trace.walls, trace.busyWith(isCompute));
-    });
+    // Of each process: what compute could hide or, if that is little, all of it.
     constexpr int kTimesHidden = 2;
-    if (alone.time < kTimesHidden * hidden.time) {
-        find(AdviceRule::ExposedCommunication, hidden, show("collectives"), [&] {
-            return "Communication runs beside no compute for " + timeText(hidden.time) +
+    Nanoseconds hidden{0};
+    bool isAlone = false;
+    const Stake stake = sumOver([&](const AdviceTrace& trace) {
+        const Stake beside = exposedStake(timesOf(trace), trace.walls, trace.busyWith(isCompute));
+        const Stake alone = stakeOf(timesOf(trace), trace.walls, trace.busyWith(isCompute));
+        hidden += beside.time;
+        if (alone.time < kTimesHidden * beside.time)
+            return beside;
+        isAlone = isAlone || isWorthNaming(alone.time);
+        return alone;
+    });
+    if (!isAlone) {
+        find(AdviceRule::ExposedCommunication, stake, show("collectives"), [&] {
+            return "Communication runs beside no compute for " + timeText(stake.time) +
                    " and could, which includes waiting for other ranks.";
         });
         return;
     }
-    if (!isWorthNaming(alone.time))
-        return;
-    add(AdviceRule::ExposedCommunication, alone,
-        {.sentence = "Communication runs beside no compute for " + timeText(alone.time) +
+    add(AdviceRule::ExposedCommunication, stake,
+        {.sentence = "Communication runs beside no compute for " + timeText(stake.time) +
                      ", which includes waiting for other ranks; there is compute beside which " +
-                     timeText(hidden.time) + " of it could run.",
+                     timeText(hidden) + " of it could run.",
          .bound = "the time of communication in which no compute kernel runs",
          .remedy = "Exchange fewer bytes or exchange them less often (gradient accumulation, a larger batch "
                    "for each "
