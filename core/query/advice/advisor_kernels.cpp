@@ -262,7 +262,7 @@ void Advisor::judgeRecomputation()
         return "Backward repeats " + timeText(repeated) + " of forward" +
                (timeText(repeated) == timeText(stake.time)
                     ? "."
-                    : ", of which " + timeText(stake.time) + " runs beside nothing else.");
+                    : ", of which " + timeText(stake.time) + " beside nothing else.");
     });
 }
 

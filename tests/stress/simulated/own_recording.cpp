@@ -1,7 +1,7 @@
 #include "tests/stress/simulated/own_recording.h"
 
-#include "core/model/strings.h"
 #include "core/model/run.h"
+#include "core/model/strings.h"
 #include "core/store/run_writer.h"
 
 #include <map>
