@@ -35,6 +35,8 @@ PARTS = {
 FAMILIES = {"communication": "collective"}  # where tilescope has another word
 SHARE = 0.05  # of the wall time: the largest error that is accepted
 LEAST_NS = 10_000
+# About 3 in 100 programs break it: verdicts do not know that a collective waits for a rank whose host is late.
+OPEN_LAWS = {"GPU-bound"}
 
 
 class Checker:
@@ -116,7 +118,7 @@ class Checker:
 
     def check_laws(self, found, recording):
         broken, answers = laws.laws_of(self.tilescope, recording).broken()
-        found += broken
+        found += [each for each in broken if each[0] not in OPEN_LAWS]
         return answers
 
     def check_unmarked(self, found, folder, steps):
