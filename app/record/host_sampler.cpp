@@ -168,6 +168,7 @@ private:
                 known.waits.open(number);
         }
         std::int64_t cpuTime = 0;
+        const std::int64_t readAt = now();
         if (!cpuTimeOf(number, cpuTime)) { // it has ended
             thread.state.store(0, std::memory_order_relaxed);
             thread.thread.store(0, std::memory_order_release);
@@ -176,14 +177,15 @@ private:
             return;
         }
         const trace::ThreadLog* log = thread.log.load(std::memory_order_relaxed);
-        const std::int64_t at = now();
-        const bool isInCall = log && log->isInCall();
         const std::uint32_t deaths = CodeDeaths::count();
-        const std::uint32_t does =
-            isInCall ? std::uint32_t{SampleState::kInCall} : activity(known, state, at, cpuTime);
+        const std::size_t depth = walk(known, state, log);
+        std::uint32_t does =
+            isInCall_ ? std::uint32_t{SampleState::kInCall} : activity(known, state, readAt, cpuTime);
         known.cpuTime = cpuTime;
-        known.readAt = at;
-        const std::size_t depth = walk(known, state);
+        known.readAt = readAt;
+        // A thread without a core is in one instruction as well.
+        if (does == SampleState::kRan && hasCore_ && depth > 0 && isInInstruction(state))
+            does = SampleState::kInNative;
         if (depth == 0 || !name(known, depth, deaths)) {
             count(owner_.unread_);
             return;
@@ -194,17 +196,30 @@ private:
         trace::HostRecord record;
         record.kind = trace::HostRecord::Kind::Sample;
         record.detail = static_cast<std::uint8_t>(does | (isLate ? SampleState::kLate : 0U));
-        record.sample = {.time = at, .thread = number};
+        record.sample = {.time = at_, .thread = number};
         if (push(record))
             count(owner_.taken_);
     }
 
-    /// What the thread did since the sample before, and does now: bits of SampleState.
+    /// Whether the thread has a core, or could use one: by its time on a core since it was looked up, some microseconds ago. It
+    /// may be kept from its core just by this thread.
+    bool isRunning(const Known& known, std::int64_t at, std::int64_t cpuTime)
+    {
+        const std::int64_t read = now();
+        std::int64_t time = 0;
+        hasCore_ = cpuTimeOf(known.thread, time) && 2 * (time - cpuTime) >= read - at;
+        if (hasCore_)
+            return true;
+        const bool ran = known.readAt == 0 || 2 * (cpuTime - known.cpuTime) >= at - known.readAt;
+        return ran && known.waits.isRunnable().value_or(true);
+    }
+
+    /// What the thread does: bits of SampleState.
     std::uint32_t activity(Known& known, std::uintptr_t state, std::int64_t at, std::int64_t cpuTime)
     {
         const std::int64_t elapsed = at - known.readAt;
         const std::int64_t before = std::exchange(known.withoutCore, known.waits.withoutCore().value_or(-1));
-        const bool ran = known.readAt == 0 || 2 * (cpuTime - known.cpuTime) >= elapsed;
+        const bool ran = isRunning(known, at, cpuTime);
         const InterpreterState& interpreter = PythonStacks::interpreter;
         std::uintptr_t holder = 0;
         int locked = 0;
@@ -259,9 +274,21 @@ private:
         return same;
     }
 
-    /// The frames of a thread into known.last, innermost first, as far as two readings agree.
+    /// Whether the thread is in the same instruction as in both readings of walk(): code of Python that runs would be in
+    /// another one by now.
+    bool isInInstruction(std::uintptr_t state)
+    {
+        std::uintptr_t innermost = 0;
+        return found_[0].instruction == again_[0].instruction &&
+               innermostFrame(memory_, PythonStacks::layout, state, innermost) && innermost == found_[0].at &&
+               readAll(found_, 1, guess_) == 1 && guess_[0].instruction == found_[0].instruction &&
+               guess_[0].code == found_[0].code;
+    }
+
+    /// The frames of a thread into known.last, innermost first, as far as two readings agree, and into at_ a time between
+    /// the two: at any other, another call may run.
     /// \return  their number; 0: the stack changed each time
-    std::size_t walk(Known& known, std::uintptr_t state)
+    std::size_t walk(Known& known, std::uintptr_t state, const trace::ThreadLog* log)
     {
         const PythonLayout& layout = PythonStacks::layout;
         for (int reading = 0; reading < kReadings; ++reading) {
@@ -289,6 +316,8 @@ private:
             }
             std::copy_n(found_.begin(), depth, known.last.begin());
             known.depth = depth;
+            at_ = now();
+            isInCall_ = log && log->isInCall();
             if (at != 0 || depth == 0 || readAll(found_, depth, again_) != depth)
                 continue;
             const std::size_t same = sameFrames(depth);
@@ -353,6 +382,9 @@ private:
     std::array<char, StackTeller::kDeepest * PythonLayout::kMostFrameBytes> raw_{};
     std::array<StackTeller::Frame, StackTeller::kDeepest> frames_{};
     std::size_t named_ = 0;
+    std::int64_t at_ = 0;   ///< of the latest walk()
+    bool isInCall_ = false; ///< then
+    bool hasCore_ = false;  ///< of the latest isRunning()
 };
 
 HostSampler::HostSampler(double rate, bool opensFiles)

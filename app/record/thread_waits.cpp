@@ -63,6 +63,13 @@ std::optional<std::int64_t> ThreadWaits::withoutCore() const noexcept
     return parseNumber<std::int64_t>(secondWord(beginningOf(scheduling_, bytes)));
 }
 
+std::optional<bool> ThreadWaits::isRunnable() const noexcept
+{
+    std::array<char, 192> bytes{};
+    const std::string_view text = beginningOf(call_, bytes);
+    return text.empty() ? std::nullopt : std::optional(text.starts_with("running"));
+}
+
 std::uintptr_t ThreadWaits::awaitedWord() const noexcept
 {
     // "202 0x7f12a8 0x189 …": the number of the call and its arguments; "running" of a thread that runs.

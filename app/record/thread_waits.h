@@ -20,6 +20,8 @@ public:
 
     /// Since the thread began: time in which it could run and had no core, ns. None: unknown.
     std::optional<std::int64_t> withoutCore() const noexcept;
+    /// Whether it runs, or could if it had a core. None: unknown.
+    std::optional<bool> isRunnable() const noexcept;
     /// The word of memory by which the thread is woken up, as for a lock (futex). 0: it waits for something else, or runs.
     std::uintptr_t awaitedWord() const noexcept;
 

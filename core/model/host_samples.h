@@ -22,13 +22,15 @@ struct HostStack {
 
 /// What is known of a thread at a sample; bits.
 struct SampleState {
-    static constexpr std::uint32_t kLaunch = 1; ///< no sample: the stack of a launch, exact
-    static constexpr std::uint32_t kInCall = 2; ///< the thread was in a call into CUDA
-    static constexpr std::uint32_t kRan = 4;   ///< it had a core for most of the time since the sample before
-    static constexpr std::uint32_t kLate = 8;  ///< the sampler woke up more than 0.1 ms late
-    static constexpr std::uint32_t kLock = 16; ///< it waited for the interpreter's lock
+    static constexpr std::uint32_t kLaunch = 1;    ///< no sample: the stack of a launch, exact
+    static constexpr std::uint32_t kInCall = 2;    ///< the thread was in a call into CUDA
+    static constexpr std::uint32_t kRan = 4;       ///< it ran, or could if the sampler had left it its core
+    static constexpr std::uint32_t kLate = 8;      ///< the sampler woke up more than 0.1 ms late
+    static constexpr std::uint32_t kLock = 16;     ///< it waited for the interpreter's lock
     static constexpr std::uint32_t kCollects = 32; ///< it collected garbage
     static constexpr std::uint32_t kCoreless = 64; ///< most of the time it could run, and had no core
+    /// Both, which exclude each other otherwise: it ran, and stayed in one instruction of Python, in C or C++ that this calls.
+    static constexpr std::uint32_t kInNative = kInCall | kRan;
 };
 
 /// An instant at which a thread had a stack.
