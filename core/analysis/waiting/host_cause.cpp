@@ -12,22 +12,11 @@ namespace tilescope::analysis {
 
 namespace {
 
-constexpr std::array<std::string_view, kHostCauses> kWords{"python",
-                                                           "backward",
-                                                           "optimizer",
-                                                           "data-loading",
-                                                           "compilation",
-                                                           "logging",
-                                                           "garbage-collection",
-                                                           "gil",
-                                                           "allocator",
-                                                           "cuda-calls",
-                                                           "synchronization",
-                                                           "off-core",
-                                                           "other-processes",
-                                                           "launching",
-                                                           "queued",
-                                                           "unexplained"};
+constexpr std::array<std::string_view, kHostCauses> kWords{
+    "python",          "native",     "backward",        "optimizer",          "data-loading",
+    "compilation",     "logging",    "import",          "garbage-collection", "gil",
+    "allocator",       "cuda-calls", "synchronization", "other-ranks",        "off-core",
+    "other-processes", "launching",  "queued",          "unexplained"};
 
 bool isIn(std::string_view file, std::initializer_list<std::string_view> folders)
 {
@@ -51,6 +40,10 @@ HostCause causeOf(std::string_view function)
         return HostCause::Logging;
     if (isIn(file, {"torch/optim/", "bitsandbytes/optim/", "apex/optimizers/"}))
         return HostCause::Optimizer;
+    if (isIn(file, {"torch/distributed/distributed_c10d.py", "torch/distributed/rendezvous.py"}))
+        return HostCause::OtherRanks;
+    if (file == "<frozen importlib._bootstrap>" || isIn(file, {"importlib/_bootstrap.py"}))
+        return HostCause::Import;
     if (isIn(file, {"torch/autograd/"}) && (parts.name == "_engine_run_backward" || parts.name == "backward"))
         return HostCause::Backward;
     return HostCause::Python;
@@ -89,19 +82,23 @@ HostCauses::HostCauses(std::span<const HostStack> stacks)
     causes_.reserve(stacks.size());
     for (const HostStack& stack : stacks) {
         const HostCause outer = stack.caller == kNoStack ? HostCause::Python : causes_[stack.caller];
-        // torch.compile's wrappers call the model, and optimizers a closure: what runs below them may be anything.
+        // torch.compile's wrappers call the model, optimizers a closure, and a module that is imported may train: what runs
+        // below them may be anything.
         const HostCause own = causeOf(stack.function);
         const bool isClosure =
             outer == HostCause::Optimizer && isIn(partsOf(stack.function).file, {"torch/nn/modules/"});
-        const bool isLeft = isClosure || (outer == HostCause::Compilation && own == HostCause::Python &&
-                                          !isLibraryFrame(stack.function));
+        const bool isOfProgram = own == HostCause::Python && !isLibraryFrame(stack.function);
+        const bool isLeft =
+            isClosure || (outer == HostCause::Compilation && isOfProgram) ||
+            (outer == HostCause::Import && isOfProgram && partsOf(stack.function).name != "<module>");
         causes_.push_back(own != HostCause::Python || isLeft ? own : outer);
     }
 }
 
 HostCause HostCauses::of(const HostSample& sample) const
 {
-    if ((sample.state & SampleState::kInCall) != 0)
+    const bool isNative = (sample.state & SampleState::kInNative) == SampleState::kInNative;
+    if (!isNative && (sample.state & SampleState::kInCall) != 0)
         return HostCause::CudaCalls;
     if ((sample.state & SampleState::kCollects) != 0)
         return HostCause::GarbageCollection;
@@ -112,6 +109,8 @@ HostCause HostCauses::of(const HostSample& sample) const
     const HostCause cause = sample.stack == kNoStack ? HostCause::Unexplained : causes_[sample.stack];
     // Backward and data loading are waited for.
     const bool ran = (sample.state & SampleState::kRan) != 0;
+    if (ran && (cause == HostCause::Python || cause == HostCause::OtherRanks))
+        return isNative ? HostCause::Native : HostCause::Python;
     const bool waits =
         !ran && (cause == HostCause::Python || cause == HostCause::Optimizer || cause == HostCause::Logging);
     return waits ? HostCause::OffCore : cause;

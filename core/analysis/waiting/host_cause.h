@@ -14,17 +14,20 @@ namespace tilescope::analysis {
 
 /// What the host did while a GPU was idle.
 enum class HostCause : std::uint8_t {
-    Python,   ///< Python, and what it calls in C and C++
+    Python,   ///< Python, or what it calls in C and C++ where that is not known
+    Native,   ///< C or C++ that a line of Python calls, such as PyTorch
     Backward, ///< evaluates the graph of the backward pass, in threads of C++
     Optimizer,
     DataLoading,
     Compilation,       ///< by torch.compile or Triton
     Logging,           ///< Python's logging, progress bars, trackers of experiments
+    Import,            ///< of modules of Python
     GarbageCollection, ///< Python looks for cycles of objects
     InterpreterLock,   ///< waits until another thread lets Python's interpreter go
     Allocator,         ///< in a call that takes memory from the driver or returns it
     CudaCalls,         ///< in another call into CUDA that does not wait for the GPU, such as a launch
     Synchronization,   ///< in a call that waits for the GPU
+    OtherRanks,        ///< waits for another process of torch.distributed
     OffCore,           ///< waits for a lock, a thread or a file
     OtherProcesses,    ///< could run, and had no core
     Launching,         ///< has launched; the work had not started

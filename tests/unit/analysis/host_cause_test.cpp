@@ -45,8 +45,22 @@ TEST(HostCauses, FollowFromTheStateOfTheThreadFirst)
               HostCause::GarbageCollection);
     EXPECT_EQ(causeOf({"train.py(1): step"}, SampleState::kInCall), HostCause::CudaCalls);
     EXPECT_EQ(causeOf({}), HostCause::Unexplained);
+    EXPECT_EQ(causeOf({"train.py(1): step"}, SampleState::kInNative), HostCause::Native);
+    EXPECT_EQ(causeOf({"torch/optim/adam.py(1): step"}, SampleState::kInNative), HostCause::Optimizer);
+    EXPECT_EQ(causeOf({"torch/distributed/distributed_c10d.py(1): barrier"}, 0), HostCause::OtherRanks);
+    EXPECT_EQ(causeOf({"torch/distributed/distributed_c10d.py(1): barrier"}), HostCause::Python) << "it runs";
     EXPECT_EQ(causeOf({"torch/autograd/graph.py(5): backward"}, 0), HostCause::Backward)
         << "another thread works";
+}
+
+TEST(HostCauses, OfAnImportedModuleAreThoseOfItsFunctions)
+{
+    const char* import = "<frozen importlib._bootstrap>(1349): _find_and_load";
+    EXPECT_EQ(causeOf({"main.py(1): <module>", import, "train.py(1): <module>"}), HostCause::Import);
+    EXPECT_EQ(causeOf({"main.py(1): <module>", import, "torch/nn/functional.py(1): <module>"}),
+              HostCause::Import);
+    EXPECT_EQ(causeOf({"main.py(1): <module>", import, "train.py(1): <module>", "train.py(9): step"}),
+              HostCause::Python);
 }
 
 TEST(HostCauses, OfCallsFollowFromTheirNames)
