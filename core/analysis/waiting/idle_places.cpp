@@ -54,6 +54,10 @@ public:
         IdlePlace& place = idle.places[number];
         place.host += launch - from;
         place.times.push_back(launch - from);
+        if (launch - from > place.longest) {
+            place.longest = launch - from;
+            place.endedBy = work.name;
+        }
         addHost(from, launch, number, idle);
     }
 
@@ -233,8 +237,10 @@ std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tal
     // be another's, and those of others this one's, of which there are hardly more than there are samples of it.
     const double notMine = kErrorOfLate * tally.late / n;
     const double mine = kErrorOfLate * std::min(clusters.late - tally.late, tally.k) / n;
+    // Errors of sampling and of late samples are independent. std::hypot() would need glibc 2.35.
+    const auto joined = [](double a, double b) { return std::sqrt(a * a + b * b); };
     if (clusters.intervals < 2)
-        return {distances.first + notMine, distances.second + mine};
+        return {joined(distances.first, notMine), joined(distances.second, mine)};
     // Samples of one interval may follow each other in one call: the variance of a ratio over intervals.
     const auto m = static_cast<double>(clusters.intervals);
     const double variance =
@@ -243,7 +249,7 @@ std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tal
     const double factor = binomial > 0 ? std::sqrt(variance / binomial) : 1;
     // Few intervals tell little of the variance.
     const double scale = std::max(clusters.intervals < kFewIntervals ? 1.0 : kLeastScale, factor);
-    return {distances.first * scale + notMine, distances.second * scale + mine};
+    return {joined(distances.first * scale, notMine), joined(distances.second * scale, mine)};
 }
 
 } // namespace

@@ -27,6 +27,7 @@ struct LaunchedWork {
     Timestamp end{};
     std::optional<Timestamp> launched = {}; ///< call of the host that launched it; none: unknown
     ThreadId thread = {};                   ///< that made the call
+    StringId name = {};
 };
 
 /// A call into CUDA that is no launch.
@@ -45,6 +46,8 @@ struct IdlePlace {
     Nanoseconds host{0};                 ///< while the host had not launched
     Nanoseconds sampled{0};              ///< the part of `host` outside of CUDA calls
     std::vector<Nanoseconds> times = {}; ///< of each interval: the host's part
+    Nanoseconds longest{0};              ///< of them
+    StringId endedBy = {};               ///< name of the work that ended the longest
 };
 
 /// The time of a CUDA call in the intervals of a place.
