@@ -43,7 +43,7 @@ std::string wordOf(const Lane& lane)
     case Lane::Kind::Ranges:
         return "ranges " + withoutNumber(lane.detail);
     case Lane::Kind::Frames:
-        return "stacks " + withoutNumber(lane.detail);
+        return (lane.isOfPauses ? "pauses " : "stacks ") + withoutNumber(lane.detail);
     case Lane::Kind::Thread:
         return "thread " + withoutNumber(lane.title);
     case Lane::Kind::Stream:

@@ -328,7 +328,7 @@ bool isFoldedAtFirst(const query::Timeline& timeline, const Lane& lane)
 {
     constexpr double kLeastShare = 0.01;
     constexpr std::string_view kUnfoldedMetrics[] = {kSmActive, kTensorActive, kDramRead, kDramWrite};
-    if (lane.events() == 0 || lane.kind == Lane::Kind::Frames)
+    if (lane.events() == 0 || (lane.kind == Lane::Kind::Frames && !lane.isOfPauses))
         return true;
     if (lane.isMetric())
         return std::ranges::find(kUnfoldedMetrics, lane.counter) == std::end(kUnfoldedMetrics);

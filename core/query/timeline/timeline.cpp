@@ -67,7 +67,7 @@ std::vector<TimelineItem> Timeline::openAt(Lane::Kind kind, ThreadId thread, std
 {
     std::vector<TimelineItem> open;
     for (std::size_t l = 0; l < lanes.size(); ++l) {
-        if (lanes[l].kind != kind || lanes[l].thread != thread)
+        if (lanes[l].kind != kind || lanes[l].thread != thread || lanes[l].isOfPauses)
             continue;
         for (std::size_t r = 0; r < lanes[l].rows.size(); ++r) {
             const auto [first, last] = lanes[l].rows[r].overlapping(time, time + 1);

@@ -5,6 +5,7 @@
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
 #include "core/model/topology_index.h"
+#include "core/query/timeline/host_pauses.h"
 #include "core/query/timeline/sampled_frames.h"
 #include "core/query/timeline/step_curve.h"
 #include "core/query/timeline/timeline_levels.h"
@@ -30,6 +31,7 @@ struct Lane {
     enum class Kind { Ranges, Frames, Thread, Stream, Busy, Memory, Counter };
 
     Kind kind = Kind::Stream;
+    bool isOfPauses = false; ///< Frames: HostPause, no stacks
     std::string
         title; ///< Ranges, Python, main 412, stream 7, GPU busy, Memory; of several processes: rank 1 stream 7
     std::string detail;        ///< second line of the label: "ops, API calls"
@@ -128,6 +130,8 @@ public:
     void addFrames(std::span<const Frame> frames);
     /// The same as samples show them.
     void addFrames(std::span<const SampledFrame> frames);
+    /// Imports, garbage collections and the like of the host.
+    void addPauses(std::span<const HostPause> pauses);
     /// Ops and CUDA calls of a thread share its rows.
     void addHost(std::span<const Op> ops, std::span<const ApiCall> calls);
     void addDevice(std::span<const DeviceEvent> events);

@@ -99,6 +99,7 @@ struct TimelineBuilder::State {
     std::map<ThreadId, RowsBuilder> ranges;
     std::map<ThreadId, RowsBuilder> frames;
     bool isSampled = false; ///< `frames` are of samples
+    std::map<ThreadId, RowsBuilder> pauses;
     std::map<ThreadId, HostLane> hosts;
     std::map<DeviceIndex, DeviceLanes> devices;
     std::map<DeviceIndex, Curves> curves;
@@ -126,6 +127,7 @@ struct TimelineBuilder::State {
     void groupByProcess();
     void buildRangeLanes();
     void buildFrameLanes();
+    void buildPauseLanes();
     void listProcesses();
     void assignSteps();
     void placeSteps();
@@ -287,6 +289,17 @@ void TimelineBuilder::addFrames(std::span<const SampledFrame> frames)
         state_->frames[frame.thread].add(start, end, name.name, name.hue);
         state_->reach(end);
         state_->isSampled = true;
+    }
+}
+
+void TimelineBuilder::addPauses(std::span<const HostPause> pauses)
+{
+    for (const HostPause& pause : pauses) {
+        const NamedHue name = state_->names.pause(pause.name, pause.hue);
+        const std::int64_t start = state_->at(pause.start);
+        const std::int64_t end = std::max(state_->at(pause.end), start);
+        state_->pauses[pause.thread].add(start, end, name.name, name.hue);
+        state_->reach(end);
     }
 }
 
@@ -534,6 +547,26 @@ void TimelineBuilder::State::buildFrameLanes()
     }
 }
 
+// Below the stacks of their thread.
+void TimelineBuilder::State::buildPauseLanes()
+{
+    for (auto& [thread, rows] : pauses) {
+        Lane lane;
+        lane.kind = Lane::Kind::Frames;
+        lane.isOfPauses = true;
+        lane.thread = thread;
+        lane.process = topology.of(thread);
+        lane.title = processTitle(lane.process) + (lane.process ? "pauses" : "Pauses");
+        lane.detail = pauses.size() > 1 ? threadTitle(thread) : "by samples";
+        lane.rows = std::move(rows).build();
+        const auto isAbove = [&lane](const Lane& other) {
+            return other.kind == Lane::Kind::Frames && other.thread == lane.thread;
+        };
+        const auto place = std::ranges::find_if(timeline.lanes, isAbove);
+        timeline.lanes.insert(place == timeline.lanes.end() ? place : place + 1, std::move(lane));
+    }
+}
+
 void TimelineBuilder::State::buildHostLanes()
 {
     for (auto& [thread, host] : hosts) {
@@ -671,7 +704,7 @@ TimelineBuilder::TimelineBuilder(std::unique_ptr<State> state)
 Timeline TimelineBuilder::snapshot()
 {
     // Settle here, so that copies need not repeat it.
-    for (auto* lanes : {&state_->ranges, &state_->frames})
+    for (auto* lanes : {&state_->ranges, &state_->frames, &state_->pauses})
         for (auto& [thread, rows] : *lanes)
             rows.settle();
     for (auto& [thread, host] : state_->hosts)
@@ -696,6 +729,7 @@ Timeline TimelineBuilder::build() &&
     state_->buildCounterLanes();
     state_->groupByProcess();
     state_->buildFrameLanes();
+    state_->buildPauseLanes();
     state_->timeline.names = std::move(state_->names).take();
     return std::move(state_->timeline);
 }

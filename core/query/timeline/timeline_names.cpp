@@ -70,6 +70,14 @@ NamedHue TimelineNames::frame(const std::string& name)
     return known->second;
 }
 
+NamedHue TimelineNames::pause(const std::string& name, Hue hue)
+{
+    const auto [known, isNew] = pauses_.try_emplace(name);
+    if (isNew)
+        known->second = add({name, name}, hue);
+    return known->second;
+}
+
 NamedHue TimelineNames::newOp(StringId name)
 {
     const std::string_view text = textOf_(name);

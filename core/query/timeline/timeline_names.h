@@ -46,6 +46,8 @@ public:
     NamedHue frame(StringId name) { return known(frames_, name, &TimelineNames::newFrame); }
     /// The same of a name that is not one of the file's strings.
     NamedHue frame(const std::string& name);
+    /// A name with its hue, which depends on the name.
+    NamedHue pause(const std::string& name, Hue hue);
     NamedHue op(StringId name) { return known(ops_, name, &TimelineNames::newOp); }
     NamedHue call(StringId name) { return known(calls_, name, &TimelineNames::newCall); }
     NamedHue device(StringId name, DeviceEventKind kind)
@@ -98,6 +100,7 @@ private:
     DeviceNameOf deviceNameOf_;
     std::vector<TimelineName> names_;
     std::map<std::string, NamedHue> framesByText_;
+    std::map<std::string, NamedHue> pauses_;
     Known ranges_, frames_, ops_, calls_;
     std::array<Known, 3> devices_; // by DeviceEventKind
     std::array<std::optional<NamedHue>, kHueCount> states_{};

@@ -5,6 +5,7 @@
 #include "core/query/runs/host_memory.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_kernels.h"
+#include "core/query/timeline/host_pauses.h"
 #include "core/query/timeline/sampled_frames.h"
 #include "core/store/host_sample_reader.h"
 #include "core/store/run_reader.h"
@@ -153,11 +154,14 @@ std::optional<Timeline> withFrames(const RunReader& reader, RunId run, const Tim
 {
     TimelineBuilder builder = builderOf(reader, run, timeline.origin);
     builder.startFrom(timeline);
-    if (reader.counts(run).frames == 0) { // calls are exact; samples are the next best
-        for (const HostSamples& samples : store::hostSamples(reader.file(), run))
+    const bool hasFrames = reader.counts(run).frames > 0; // calls are exact; samples are the next best
+    for (const HostSamples& samples : store::hostSamples(reader.file(), run)) {
+        if (!hasFrames)
             builder.addFrames(sampledFrames(samples));
-        return std::move(builder).build();
+        builder.addPauses(hostPauses(samples));
     }
+    if (!hasFrames)
+        return std::move(builder).build();
     const auto startOf = [](const Frame& frame) { return frame.start; };
     if (!feed<Frame>(
             startOf, cancelled, [&](auto&& take) { reader.eachFrame({.run = run}, take); },
