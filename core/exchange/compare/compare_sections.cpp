@@ -7,6 +7,7 @@
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
 #include "core/exchange/tables/text.h"
+#include "core/exchange/waiting/waiting_columns.h"
 #include "core/model/flags.h"
 #include "core/model/text.h"
 
@@ -136,6 +137,36 @@ std::optional<RawJson> alignmentJson(const std::optional<query::StepChange>& cha
         .add("steps_b", change->stepsB)
         .add("process", cellOrNull(change->process))
         .json();
+}
+
+/// Lines of Python whose idle time of the GPUs changed.
+Table linesTable(const ComparisonPtr& comparison)
+{
+    using query::ComparedLine;
+    const ColumnsOf column(comparison, comparison->lines);
+    const SideColumns<ComparedLine> sides("_ns", "difference", &ComparedLine::a, &ComparedLine::b,
+                                          &ComparedLine::change, Unit::Nanoseconds);
+    const auto ofLine = [&column](std::string key, auto get) {
+        return column.programs(
+            std::move(key), [get](const ComparedLine& line) { return line.line ? get(*line.line) : Cell(); });
+    };
+    Table table{.heading = "Idle lines: what GPUs wait for in a mean step", .rows = comparison->lines.size()};
+    table.columns = {
+        column("cause", "cause", [](const ComparedLine& line) { return cellOrNull(line.cause); },
+               {.keep = 2}),
+        ofLine("file", [](const query::CodeLine& line) { return cellOrNull(line.file); }),
+        ofLine("line", [](const query::CodeLine& line) { return line.line > 0 ? Cell(line.line) : Cell(); }),
+        ofLine("function", [](const query::CodeLine& line) { return cellOrNull(line.function); }),
+        column.people("line", [](const ComparedLine& line) { return cellOrNull(lineText(line.line)); },
+                      {.keep = 2, .elidable = true}),
+        column.people(
+            "function",
+            [](const ComparedLine& line) { return line.line ? cellOrNull(line.line->function) : Cell(); },
+            {.elidable = true}),
+        column(sides.a),
+        column(sides.b),
+        column(sides.change)};
+    return table;
 }
 
 /// The parts of the change of the step.
@@ -473,7 +504,8 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
         {ops ? "ops" : "kernels",
          groupsTable(comparison, comparison->kernels, (ops ? "Ops: self time " : "Kernels: GPU time ") + when,
                      {"name", ops ? "op" : "kernel"})},
-        {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time " + when, {"path", "range"})}};
+        {"ranges", groupsTable(comparison, comparison->ranges, "Ranges: time " + when, {"path", "range"})},
+        {"lines", linesTable(comparison)}};
 }
 
 std::vector<NamedTable> differencesOf(ComparisonPtr comparison)

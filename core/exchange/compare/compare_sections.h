@@ -13,7 +13,7 @@
 namespace tilescope::exchange {
 
 /// A comparison as tables, each with the name that it has in JSON: parameters, environment, times, parts,
-/// memory, families, kernels (or ops), ranges. Empty tables are left out for people and kept for programs.
+/// memory, families, kernels (or ops), ranges, idle lines. Empty tables are left out for people and kept for programs.
 struct NamedTable {
     std::string name;
     Table table;

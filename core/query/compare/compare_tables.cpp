@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -473,6 +474,20 @@ std::optional<Bytes> peakOf(ComparedRun& side, const store::RunReader& reader)
     return side.atPeak->allocated;
 }
 
+void compareLines(Comparison& comparison, const store::RunReader& a, const store::RunReader& b,
+                  const ProcessQuery& topology)
+{
+    const auto [linesA, linesB] = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
+        const ComparedRun& compared = side == 0 ? comparison.a : comparison.b;
+        return waiting(reader, {.run = compared.run.run, .topology = topology, .span = compared.span},
+                       WaitingGroup::Line);
+    });
+    if (!linesA.rows.empty() && !linesB.rows.empty())
+        comparison.lines = comparedLines(linesA, linesB);
+    std::ranges::stable_sort(comparison.lines, std::greater{},
+                             [](const ComparedLine& line) { return std::abs(line.change()); });
+}
+
 } // namespace
 
 const analysis::TimeDifference* Comparison::step() const
@@ -570,6 +585,7 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
     compareEvents(comparison, sideA.groups, sideB.groups);
     comparison.change = stepChange({a, comparison.a.runs, sideA.step}, {b, comparison.b.runs, sideB.step},
                                    comparison.delta(), topology);
+    compareLines(comparison, a, b, topology);
     return comparison;
 }
 
@@ -599,6 +615,7 @@ Comparison compareSpans(const store::RunReader& a, std::optional<RunId> runA, co
         return tracedGroups(reader, compared.runs, topology, compared.span);
     });
     compareEvents(comparison, sideA, sideB);
+    compareLines(comparison, a, b, topology);
     return comparison;
 }
 

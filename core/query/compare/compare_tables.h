@@ -6,6 +6,7 @@
 #include "core/query/memory/memory_difference.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/time_span.h"
+#include "core/query/waiting/compared_lines.h"
 #include "core/store/run_reader.h"
 
 #include <array>
@@ -79,6 +80,8 @@ struct Comparison {
     std::vector<ComparedGroup> kernels = {};   ///< ops where neither ran on a GPU
     std::vector<ComparedGroup> ranges = {};
     bool opsForKernels = false;
+    std::vector<ComparedLine> lines =
+        {}; ///< idle time of GPUs, the largest change first; empty: a side has no stacks of its host
     std::optional<StepChange> change = {}; ///< none without events of one kind on both sides
 
     /// The wall time of the step; none if a side has no timed step.
