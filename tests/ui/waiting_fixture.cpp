@@ -164,6 +164,8 @@ private:
         work(
             call(main(mainStack, "logger.info"), "/usr/lib/python3.12/logging/__init__.py(1500): info", 1513),
             0.9e6, SampleState::kRan);
+        if (step_ % 4 == 3)
+            work(main(mainStack, "logger.info"), 1.5e6, SampleState::kRan | SampleState::kCollects);
         Range range;
         range.id = RangeId{std::uint32_t(batch_.ranges.size())};
         range.thread = kMain;
@@ -199,7 +201,7 @@ private:
                     launch(line(part), 12e3);
                 }
                 work(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 340e3 * factor,
-                     SampleState::kRan);
+                     SampleState::kInNative);
                 launch(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 90e3);
             }
     }

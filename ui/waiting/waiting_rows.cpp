@@ -1,6 +1,7 @@
 #include "ui/waiting/waiting_rows.h"
 
 #include "core/exchange/waiting/waiting_columns.h"
+#include "core/query/waiting/compared_lines.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 namespace tilescope::ui {
 
@@ -26,14 +26,14 @@ QString words(const std::string& text)
     return QString::fromStdString(text);
 }
 
-Swatch swatchOf(const WaitingRow& row)
+Swatch swatchOf(const auto& row)
 {
     const auto cause = analysis::hostCauseOf(row.cause);
     return cause ? Swatch::of(query::hueOfCause(*cause)) : Swatch::neutral();
 }
 
 // trainer.py:12; what has no line is its cause.
-QString nameOf(const WaitingRow& row)
+QString nameOf(const auto& row)
 {
     if (!row.line)
         return words(exchange::titleOfCause(row.cause));
@@ -41,70 +41,31 @@ QString nameOf(const WaitingRow& row)
     return text.mid(text.lastIndexOf(QLatin1Char('/')) + 1);
 }
 
-// Where a line is in another run: by its place, or what it is if it has none.
-using LineKey = std::tuple<std::string, std::int64_t, std::string, std::string>;
-LineKey keyOf(const WaitingRow& row)
-{
-    return row.line ? LineKey{row.line->file, row.line->line, row.line->function, {}}
-                    : LineKey{{}, 0, {}, row.cause};
-}
-
-std::map<LineKey, double> timesOf(const WaitingTable& lines)
-{
-    std::map<LineKey, double> times;
-    for (const WaitingRow& row : lines.rows)
-        times[keyOf(row)] += lines.perStep(row.idle);
-    return times;
-}
-
-// A line of one of two runs, with the times of both, in ns of a mean step.
-struct LineOfTwo : WaitingRow {
-    double a = 0;
-    double b = 0;
-};
-
-void nameColumns(auto& maker)
+template <class Row> void nameColumns(TableMaker<Row>& maker)
 {
     maker
-        .add(
-            makeColumn(QObject::tr("Line"), TableColumn::Kind::Text, 0),
-            [](const WaitingRow& row) { return makeWords(nameOf(row), words(exchange::lineText(row.line))); })
+        .add(makeColumn(QObject::tr("Line"), TableColumn::Kind::Text, 0),
+             [](const Row& row) { return makeWords(nameOf(row), words(exchange::lineText(row.line))); })
         .swatch = true;
-    maker.add(
-        makeColumn(QObject::tr("Function"), TableColumn::Kind::Text, 120, true),
-        [](const WaitingRow& row) { return makeWords(row.line ? words(row.line->function) : QString()); });
+    maker.add(makeColumn(QObject::tr("Function"), TableColumn::Kind::Text, 120, true),
+              [](const Row& row) { return makeWords(row.line ? words(row.line->function) : QString()); });
 }
 
 TableData rowsOfTwo(const WaitingTable& lines, const WaitingTable& other)
 {
-    const std::map<LineKey, double> second = timesOf(other);
-    std::vector<LineOfTwo> rows;
-    std::map<LineKey, bool> isListed;
-    const auto add = [&](const WaitingTable& of, bool isFirst) {
-        for (const WaitingRow& row : of.rows) {
-            const LineKey key = keyOf(row);
-            if (!isListed.try_emplace(key, true).second)
-                continue;
-            LineOfTwo& both = rows.emplace_back();
-            static_cast<WaitingRow&>(both) = row;
-            both.a = isFirst ? of.perStep(row.idle) : 0;
-            const auto found = second.find(key);
-            both.b = found == second.end() ? 0 : found->second;
-        }
-    };
-    add(lines, true);
-    add(other, false);
-    TableMaker<LineOfTwo> maker(rows);
+    using query::ComparedLine;
+    const std::vector<ComparedLine> rows = query::comparedLines(lines, other);
+    TableMaker<ComparedLine> maker(rows);
     nameColumns(maker);
-    using Of = exchange::ColumnOf<LineOfTwo>;
+    using Of = exchange::ColumnOf<ComparedLine>;
     const exchange::Shown shown{.unit = exchange::Unit::Nanoseconds, .unitGroup = 1};
-    maker.add(Of("", "idle A", &LineOfTwo::a, shown), 70);
-    maker.add(Of("", "idle B", &LineOfTwo::b, shown), 70);
+    maker.add(Of("", "idle A", &ComparedLine::a, shown), 70);
+    maker.add(Of("", "idle B", &ComparedLine::b, shown), 70);
     maker.add(
-        Of("", "B - A", [](const LineOfTwo& row) { return row.b - row.a; },
+        Of("", "B - A", &ComparedLine::change,
            {.unit = exchange::Unit::Nanoseconds, .meaning = exchange::Meaning::Difference, .unitGroup = 1}),
-        80, [](TableCell& cell, const LineOfTwo& row) { cell.tone = toneOf(row.b - row.a, true); });
-    return maker.table(rows, [](const LineOfTwo& row) { return swatchOf(row); });
+        80, [](TableCell& cell, const ComparedLine& line) { cell.tone = toneOf(line.change(), true); });
+    return maker.table(rows, [](const ComparedLine& line) { return swatchOf(line); });
 }
 
 } // namespace
@@ -124,7 +85,7 @@ TableData lineRows(const WaitingTable& lines, const WaitingTable* other)
     share.dim = true; // a narrow table leaves out what is dim
     maker.add(of.interval, 96);
     maker.add(of.samples, 66).dim = true;
-    return maker.table(lines.rows, swatchOf);
+    return maker.table(lines.rows, [](const WaitingRow& row) { return swatchOf(row); });
 }
 
 std::vector<MeanStepBar::Part> stepParts(const WaitingTable& causes)

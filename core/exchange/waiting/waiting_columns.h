@@ -47,10 +47,14 @@ struct WaitingColumns {
     Of count = Of("count", "times", &Row::count);
     Of median = Of("median_ns", "median", &Row::median);
     Of longest = Of("longest_ns", "longest", &Row::longest);
+    Of most = Of("count_of_90_percent", "take 90 %", &Row::most);
+    Of work = Of("work", "then", [](const Row& row) { return cellOrNull(row.work); }, {.elidable = true});
 };
 
 /// "The GPU was idle for 64.5 ms of 75.0 ms a step, 86.0 %." None if there are no rows.
 std::string idleSentence(const query::WaitingTable& waiting);
+/// "A launch was 1.20 ms ahead of its work on average; the host's own work takes 9.30 ms a step." Empty without launches.
+std::string leadSentence(const query::WaitingTable& waiting);
 /// The word of a cause for people: "Data loading".
 std::string titleOfCause(std::string_view cause);
 /// "Python takes 19.4 ms of it, backward 16.4 ms."

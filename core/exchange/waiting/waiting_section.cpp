@@ -29,6 +29,8 @@ std::string percent(double share)
 std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
 {
     std::vector<std::string> notes{idleSentence(waiting)};
+    if (std::string lead = leadSentence(waiting); !lead.empty())
+        notes.push_back(std::move(lead));
     for (std::string& sentence : waiting.choice.notes())
         notes.push_back(std::move(sentence));
     if (waiting.group == WaitingGroup::Place || waiting.group == WaitingGroup::Thread)
@@ -66,6 +68,18 @@ std::string idleSentence(const query::WaitingTable& waiting)
            percent(static_cast<double>(waiting.idle.count()) / static_cast<double>(whole.count())) + ".";
 }
 
+std::string leadSentence(const query::WaitingTable& waiting)
+{
+    if (waiting.lead.launches == 0)
+        return {};
+    const auto withUnit = [](double time) { return quantity::withUnit(time, quantity::Unit::Nanoseconds); };
+    return "A launch was " + withUnit(static_cast<double>(waiting.lead.mean().count())) +
+           " ahead of its work on average; the host needs " + withUnit(waiting.perStep(waiting.lead.work)) +
+           (waiting.steps > 0 ? " a step" : "") +
+           " from the first launch to the last, without waiting for a GPU." +
+           (waiting.isHostBoundNext() ? " That is more than the GPU's work: host-bound next." : "");
+}
+
 std::string causesSentence(const query::WaitingTable& waiting)
 {
     constexpr std::size_t kMost = 3;
@@ -84,7 +98,7 @@ std::string causesSentence(const query::WaitingTable& waiting)
             break;
         const std::string words = quantity::withUnit(waiting.perStep(time), quantity::Unit::Nanoseconds);
         std::string name = titleOfCause(cause);
-        if (i > 0 && name != "Python" && !name.starts_with("CUDA"))
+        if (i > 0 && name != "Python" && !name.starts_with("C and") && !name.starts_with("CUDA"))
             name.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
         text += i == 0 ? name + " takes " + words + " of it" : ", " + name + " " + words;
     }
@@ -101,6 +115,10 @@ std::string titleOfCause(std::string_view cause)
         return "CUDA calls";
     if (title == "off core")
         return "Waiting off the core";
+    if (title == "other ranks")
+        return "Waiting for other ranks";
+    if (title == "native")
+        return "C and C++ code";
     if (!title.empty())
         title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
     return title;
@@ -173,8 +191,9 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
     if (!isExact)
         table.columns.push_back(only(of.interval, Audience::People));
     table.columns.push_back(peopleIf(of.samples, !isExact));
-    for (const WaitingColumns::Of* exact : {&of.count, &of.median, &of.longest})
+    for (const WaitingColumns::Of* exact : {&of.count, &of.most, &of.median, &of.longest})
         table.columns.push_back(peopleIf(*exact, isExact));
+    table.columns.push_back(peopleIf(of.work, isOfPlaces));
     table.whyEmpty = waiting->whyEmpty;
     if (table.rows > 0)
         table.notes = waitingNotes(*waiting);

@@ -21,6 +21,11 @@ namespace {
 
 /// What the host does for so long before a launch is not the launch.
 constexpr Nanoseconds kLongPause{1'000'000};
+/// What the host does while it prepares launches.
+constexpr std::initializer_list<HostCause> kOfLaunching = {
+    HostCause::Python,     HostCause::Native,        HostCause::Backward,    HostCause::Optimizer,
+    HostCause::OffCore,    HostCause::CudaCalls,     HostCause::Compilation, HostCause::InterpreterLock,
+    HostCause::OtherRanks, HostCause::OtherProcesses};
 
 std::string bytesText(Bytes bytes)
 {
@@ -153,6 +158,32 @@ void Advisor::loading(const Stake& stake)
     });
 }
 
+std::string Advisor::placeText() const
+{
+    // Few calls that take most of the time prepare something: they are not what every step needs.
+    constexpr std::int64_t kFifth = 5; // of the idle time
+    constexpr std::int64_t kMany = 3;
+    constexpr Nanoseconds kLong{2'000'000};
+    const std::optional<WaitingPlaceFact>& place = waiting_.place();
+    if (!place || kFifth * place->time < idle_ || kMany * place->most > place->count ||
+        place->longest < kLong)
+        return {};
+    std::string text = " Between " + place->from + " and " + place->to + ", " + std::to_string(place->most) +
+                       " of " + std::to_string(place->count) + " waits take 90 % of " +
+                       quantity::withUnit(table_.perStep(place->time), Unit::Nanoseconds) + ", at most " +
+                       quantity::withUnit(static_cast<double>(place->longest.count()), Unit::Nanoseconds) +
+                       " at a time: the host prepares something there.";
+    if (place->work.find("cudnn_generated") != std::string::npos)
+        text +=
+            " The work that follows is of cuDNN's graphs, which are planned anew for each new shape: keep "
+            "shapes, such as the "
+            "length of a cache, fixed" +
+            std::string(place->work.find("sdpa") != std::string::npos
+                            ? ", or choose another attention by torch.backends.cuda.enable_cudnn_sdp(False)."
+                            : ".");
+    return text;
+}
+
 void Advisor::launching(const Stake& stake)
 {
     if (!isWorthNaming(stake.time))
@@ -174,11 +205,7 @@ void Advisor::launching(const Stake& stake)
                            : ", of which " + timeText(stake.time) +
                                  " is not due to start-up, to a synchronization, to loading data or to "
                                  "allocating.") +
-                      pythonText() +
-                      costliest({HostCause::Python, HostCause::Backward, HostCause::Optimizer,
-                                 HostCause::OffCore, HostCause::CudaCalls, HostCause::Compilation,
-                                 HostCause::InterpreterLock, HostCause::OtherProcesses}) +
-                      (isPaused ? "" : moduleText());
+                      pythonText() + costliest(kOfLaunching) + (isPaused ? "" : moduleText()) + placeText();
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 

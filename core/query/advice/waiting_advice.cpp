@@ -17,6 +17,17 @@ std::string placeOf(const CodeLine& line)
     return line.file + (line.line > 0 ? ":" + std::to_string(line.line) : "") + " in " + line.function;
 }
 
+/// Whether the file is of a package whose modules and functions only call the model.
+bool isOfWrapper(std::string_view file)
+{
+    constexpr std::string_view kPackages[] = {
+        "torch/", "accelerate/", "deepspeed/", "lightning/", "pytorch_lightning/", "peft/", "fairscale/"};
+    return std::ranges::any_of(kPackages, [file](std::string_view package) {
+        const std::size_t at = file.rfind(package);
+        return at == 0 || (at != std::string_view::npos && file[at - 1] == '/');
+    });
+}
+
 std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
 {
     const CallTree tree = idleTree(records).tree;
@@ -29,7 +40,7 @@ std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
         if (isBelow[node] || entry.kind != CallKind::Frame)
             continue;
         const analysis::FunctionParts parts = analysis::partsOf(tree.names()[entry.name]);
-        if (parts.name != "forward" || parts.file.starts_with("torch/"))
+        if (parts.name != "forward" || isOfWrapper(parts.file))
             continue;
         isBelow[node] = true;
         times[entry.name] += sums.amount[node];
@@ -58,6 +69,20 @@ WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
                                        .time = Nanoseconds(std::llround(part.time)),
                                        .interval = part.interval}});
     module_ = outermostForward(records);
+    for (const WaitingRow& row : waitingTable(records, WaitingGroup::Place).rows)
+        if (row.line && row.next && row.count && row.most && row.longest) { // the first has most time
+            const auto text = [](const CodeLine& line) {
+                return line.file + ":" + std::to_string(line.line);
+            };
+            place_ = {.from = text(*row.line),
+                      .to = text(*row.next),
+                      .time = row.idle,
+                      .count = *row.count,
+                      .most = *row.most,
+                      .work = row.work,
+                      .longest = *row.longest};
+            break;
+        }
 }
 
 Nanoseconds WaitingAdvice::timeOf(std::initializer_list<analysis::HostCause> causes) const

@@ -18,6 +18,17 @@ struct WaitingLine {
 };
 
 /// The lines of code behind the idle time of a run, for advice. Empty without stacks of the host.
+/// The place between two launches with most idle time.
+struct WaitingPlaceFact {
+    std::string from = {}; ///< "modeling_llama.py:262"
+    std::string to = {};
+    Nanoseconds time{0};    ///< in all steps
+    std::int64_t count = 0; ///< idle intervals
+    std::int64_t most = 0;  ///< of them, the longest ones, which take 90 % of the time
+    std::string work = {};  ///< name of the kernel, copy or memset that ended the longest
+    Nanoseconds longest{0};
+};
+
 class WaitingAdvice {
 public:
     explicit WaitingAdvice(const WaitingRecords& records);
@@ -30,6 +41,8 @@ public:
     /// The outermost function `forward` of a module that PyTorch does not define, below which most idle time is: "forward
     /// of modeling_llama.py:26". None: there is none.
     std::optional<WaitingLine> module() const;
+    /// None: the launches are not recorded.
+    const std::optional<WaitingPlaceFact>& place() const { return place_; }
 
 private:
     struct Part {
@@ -39,6 +52,7 @@ private:
     bool isKnown_ = false;
     std::vector<Part> parts_;
     std::optional<WaitingLine> module_;
+    std::optional<WaitingPlaceFact> place_;
 };
 
 } // namespace tilescope::query

@@ -15,12 +15,16 @@ namespace tilescope::query {
 
 namespace {
 
+/// A launch takes some microseconds unless the queue of its stream is full.
+constexpr Nanoseconds kLaunchThatWaits{50'000};
+
 /// What the recording has of one process.
 struct ProcessRecords {
     HostSamples samples;
     std::map<DeviceIndex, std::vector<analysis::LaunchedWork>> work;
     std::vector<analysis::CudaCall> calls; ///< CudaCall::name is an index of `callers`
     std::vector<CudaCaller> callers;
+    std::vector<analysis::CudaCall> waits;   ///< in which the host waits for a GPU
     std::vector<analysis::Interval> windows; ///< steps; empty: the whole recording
 };
 
@@ -64,9 +68,17 @@ public:
             for (const ProcessChoice& title : titles)
                 if (title.process == process)
                     idle.title = title.title;
-            for (const auto& [device, work] : records.work)
-                idle.devices.emplace(
+            for (const auto& [device, work] : records.work) {
+                const auto [known, isNew] = idle.devices.emplace(
                     device, analysis::idleTime(work, records.samples, records.calls, records.windows));
+                for (const analysis::IdlePlace& place : known->second.places)
+                    if (place.endedBy)
+                        records_.names.try_emplace(place.endedBy, reader_.text(place.endedBy));
+            }
+            std::vector<analysis::LaunchedWork> all;
+            for (const auto& [device, work] : records.work)
+                all.insert(all.end(), work.begin(), work.end());
+            idle.lead = analysis::hostLead(all, records.waits, records.windows);
             idle.stacks = std::move(records.samples.stacks);
             records_.processes.push_back(std::move(idle));
         }
@@ -110,7 +122,8 @@ private:
                     {.start = event.start,
                      .end = event.end,
                      .launched = event.launched == Timestamp{} ? std::nullopt : std::optional(event.launched),
-                     .thread = event.launchThread});
+                     .thread = event.launchThread,
+                     .name = event.name});
             return true;
         });
         for (auto& [number, process] : processes_)
@@ -128,10 +141,16 @@ private:
                                      &HostSample::isLaunch);
         std::map<std::pair<ProcessIndex, CudaCaller>, std::uint32_t> callers;
         reader_.eachApiCall({.run = records_.run.run}, [&](const ApiCall& call) {
-            if (call.kind == ApiKind::Overhead || call.kind == ApiKind::Wait || call.kind == ApiKind::Launch)
+            if (call.kind == ApiKind::Overhead || call.kind == ApiKind::Wait)
                 return true;
             const auto process = processes_.find(filter_.topology().of(call.thread));
             if (process == processes_.end())
+                return true;
+            if (call.kind == ApiKind::Synchronize ||
+                (call.kind == ApiKind::Launch && call.end - call.start >= kLaunchThatWaits))
+                process->second.waits.push_back(
+                    {.start = call.start, .end = call.end, .thread = call.thread});
+            if (call.kind == ApiKind::Launch)
                 return true;
             CudaCaller caller{.call = std::string(reader_.text(call.name)),
                               .synchronizes = call.kind == ApiKind::Synchronize};
@@ -191,6 +210,17 @@ double WaitingRecords::lateShare() const
     return late > 0 ? late / static_cast<double>(samples()) : 0;
 }
 
+analysis::HostLead WaitingRecords::lead() const
+{
+    analysis::HostLead all;
+    for (const ProcessIdle& process : processes) {
+        all.launches += process.lead.launches;
+        all.lead += process.lead.lead;
+        all.work += process.lead.work;
+    }
+    return all;
+}
+
 std::string WaitingRecords::threadName(ThreadId thread) const
 {
     const auto known = threads.find(thread);
@@ -211,7 +241,7 @@ std::string whyNothingWaits(const WaitingRecords& records)
         return run + " recorded no work of a GPU, so that nothing waits for the host.";
     if (!records.hasStacks && records.recorded.empty())
         return run + " holds no stacks of Python at launches: record a Python program that uses a GPU with "
-                     "`tilescope record --host-samples 500`.";
+                     "`tilescope record`, without `--host-samples off`.";
     if (!records.hasStacks)
         return run + " holds no stacks of Python at launches: " + records.recorded + ".";
     return records.hasStep ? "The GPU was never idle." : run + " has no such step.";

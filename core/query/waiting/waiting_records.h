@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/waiting/host_lead.h"
 #include "core/analysis/waiting/idle_places.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
@@ -43,6 +44,7 @@ struct ProcessIdle {
     std::vector<HostStack> stacks = {};
     std::vector<CudaCaller> callers = {}; ///< by analysis::IdleCall::name
     std::map<DeviceIndex, analysis::IdleTime> devices = {};
+    analysis::HostLead lead = {};
 };
 
 /// What a recording says of the idle time of its GPUs, read once for several tables. Immutable.
@@ -51,7 +53,8 @@ struct WaitingRecords {
     std::optional<TimeSpan> span = {};
     std::vector<ProcessIdle> processes = {};
     std::unordered_map<ThreadId, std::string> threads = {};
-    StepChoice choice = {};    ///< the idle time is of these steps
+    std::unordered_map<StringId, std::string> names = {}; ///< of IdlePlace::endedBy
+    StepChoice choice = {};                               ///< the idle time is of these steps
     std::int64_t steps = 0;    ///< that the idle time is of; 0: the whole recording, or a span of it
     bool hasGpu = false;       ///< the run recorded work of a GPU
     bool hasStacks = false;    ///< the run recorded the stacks of threads
@@ -62,6 +65,8 @@ struct WaitingRecords {
     Nanoseconds busy() const;
     std::int64_t samples() const; ///< in idle time
     double lateShare() const;     ///< of them whose wake-up was late
+    /// Over all processes.
+    analysis::HostLead lead() const;
     std::string threadName(ThreadId thread) const;
 };
 

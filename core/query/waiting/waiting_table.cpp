@@ -181,6 +181,8 @@ private:
         for (const auto& [device, idle] : process_.devices)
             for (const analysis::IdlePlace& place : idle.places) {
                 WaitingRow row = rowOf(place.host, place.times);
+                if (const auto name = records_.names.find(place.endedBy); name != records_.names.end())
+                    row.work = name->second;
                 row.thread = records_.threadName(place.thread);
                 const auto [before, after] = analysis::divergenceOf(stacks_, place.before, place.after);
                 if (before != kNoStack)
@@ -293,6 +295,11 @@ private:
         std::ranges::sort(times);
         row.median = times[times.size() / 2];
         row.longest = times.back();
+        Nanoseconds sum{0};
+        std::int64_t most = 0;
+        for (; most < std::ssize(times) && 10 * sum < 9 * time; ++most)
+            sum += times[times.size() - 1 - static_cast<std::size_t>(most)];
+        row.most = most;
         return row;
     }
 
@@ -340,6 +347,12 @@ WaitingGroup waitingGroupOf(std::string_view word)
     return known->first;
 }
 
+bool WaitingTable::isHostBoundNext() const
+{
+    constexpr std::int64_t kLeastBusy = 9; // times the idle time
+    return busy >= kLeastBusy * idle && lead.work > busy;
+}
+
 WaitingTable waitingTable(const WaitingRecords& records, WaitingGroup group)
 {
     WaitingTable table{.run = records.run,
@@ -347,6 +360,7 @@ WaitingTable waitingTable(const WaitingRecords& records, WaitingGroup group)
                        .span = records.span,
                        .idle = records.idle(),
                        .busy = records.busy(),
+                       .lead = records.lead(),
                        .choice = records.choice,
                        .steps = records.steps,
                        .samples = records.samples(),

@@ -56,6 +56,9 @@ struct WaitingRow {
     std::optional<std::int64_t> count = {}; ///< idle intervals
     std::optional<Nanoseconds> median = {}; ///< of them
     std::optional<Nanoseconds> longest = {};
+    std::optional<std::int64_t> most =
+        {};                ///< how many of the intervals, the longest first, take 90 % of the time
+    std::string work = {}; ///< of a place: the kernel, copy or memset that ended the longest
 };
 
 struct WaitingTable {
@@ -65,12 +68,16 @@ struct WaitingTable {
     std::optional<TimeSpan> span = {}; ///< `idle` is of this part of the recording
     Nanoseconds idle{0};
     Nanoseconds busy{0};
+    analysis::HostLead lead = {};
     StepChoice choice = {};    ///< of these steps
     std::int64_t steps = 0;    ///< that `idle` is of; 0: the whole recording, or `span`
     std::int64_t samples = 0;  ///< in idle time
     double lateShare = 0;      ///< of them whose wake-up was late
     std::string whyEmpty = {}; ///< why there are no rows
 
+    /// The GPUs hardly wait, but the host's own work takes longer than theirs: they will wait as soon as theirs gets faster, or
+    /// the host's lead is used up.
+    bool isHostBoundNext() const;
     /// Time of a mean step, or of everything, ns.
     double perStep(Nanoseconds time) const
     {

@@ -4,6 +4,7 @@
 #include "core/query/advice/advice_table.h"
 #include "core/query/calls/flame_graph.h"
 #include "core/query/calls/idle_tree.h"
+#include "core/query/waiting/compared_lines.h"
 #include "core/query/waiting/source_folders.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/waiting_fixture.h"
@@ -137,6 +138,40 @@ TEST_F(WaitingTables, TwoRunsAreComparedByAMeanStep)
     EXPECT_NEAR(static_cast<double>(difference.totalA.front()),
                 static_cast<double>(records().idle().count()) / 12.0, 1000);
     EXPECT_LT(difference.totalB.front(), difference.totalA.front());
+}
+
+TEST_F(WaitingTables, TwoRunsAreComparedByLine)
+{
+    const WaitingTable a = waitingTable(records(), WaitingGroup::Line);
+    const WaitingTable b = waitingTable(records({.run = RunId{2}}), WaitingGroup::Line);
+    const std::vector<ComparedLine> lines = comparedLines(a, b);
+    double sumA = 0;
+    double sumB = 0;
+    for (const ComparedLine& line : lines) {
+        EXPECT_TRUE(line.a || line.b);
+        sumA += line.a.value_or(0);
+        sumB += line.b.value_or(0);
+    }
+    EXPECT_NEAR(sumA, a.perStep(a.idle), 1);
+    EXPECT_NEAR(sumB, b.perStep(b.idle), 1);
+    for (std::size_t i = 0; i < a.rows.size(); ++i)
+        EXPECT_NEAR(lines[i].a.value_or(0), a.perStep(a.rows[i].idle), 1)
+            << "the lines of A are in its order";
+    EXPECT_TRUE(comparedLines({}, {}).empty());
+}
+
+TEST_F(WaitingTables, SayWhenTheHostIsTheNextToLimit)
+{
+    WaitingTable table = waitingTable(records(), WaitingGroup::Line);
+    EXPECT_GT(table.lead.launches, 0);
+    EXPECT_GT(table.lead.work.count(), 0);
+    EXPECT_FALSE(table.isHostBoundNext()) << "the GPU waits for the host already";
+    table.idle = Nanoseconds(1'000);
+    table.busy = Nanoseconds(100'000);
+    table.lead.work = Nanoseconds(100'001);
+    EXPECT_TRUE(table.isHostBoundNext());
+    table.lead.work = table.busy;
+    EXPECT_FALSE(table.isHostBoundNext());
 }
 
 TEST_F(WaitingTables, AdviceNamesTheLine)
