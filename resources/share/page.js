@@ -55,6 +55,7 @@ async function showRun(source) {
   element("untraced").hidden = traced;
   showFacts();
   showLegend();
+  showWaiting();
   showKernels();
   select(null);
   describeSpan();

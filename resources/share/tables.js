@@ -260,6 +260,30 @@ function stepFound(by) {
   showSearch();
 }
 
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+// The table of `tilescope show FILE waiting`, whose cells are texts.
+function showWaiting() {
+  const {waiting} = app.run;
+  element("waiting-panel").hidden = !waiting;
+  const panel = element("waiting");
+  panel.replaceChildren();
+  element("waiting-notes").replaceChildren();
+  if (!waiting) return;
+  const align = (cell, column) => {
+    cell.classList.toggle("text", !column.number);
+    return cell;
+  };
+  const head = panel.createTHead().insertRow();
+  for (const column of waiting.columns) head.append(align(make("th", column.title, {scope: "col"}), column));
+  const body = panel.createTBody();
+  for (let i = 0; i < waiting.rows; i++) {
+    const row = body.insertRow();
+    for (const column of waiting.columns) row.append(align(make("td", column.cells[i], {title: column.cells[i]}), column));
+  }
+  element("waiting-notes").append(...waiting.notes.map(note => make("p", note)));
+}
+
 // --- kernels ---------------------------------------------------------------------------------------------------------
 
 const COLUMNS = [{key: "name", title: "Kernel", text: true}, {key: "family", title: "Family", text: true}, {key: "instances", title: "Instances"},

@@ -50,6 +50,17 @@ def recorded():
     return file
 
 
+@functools.lru_cache(maxsize=None)
+def waited():
+    """A recording with stacks of the host; none where the window's tests are not built."""
+    fixture = os.environ.get("TILESCOPE_FIXTURE")
+    if not fixture or not os.access(fixture, os.X_OK):
+        return None
+    file = folder() / "waited.tscope"
+    subprocess.run([fixture, "waiting", str(folder() / "sources"), str(file)], check=True, stdout=subprocess.DEVNULL)
+    return file
+
+
 class Made:
     """A recording of the newest version that a test fills itself, with its chunks."""
 

@@ -143,6 +143,19 @@ class SameAsShow(unittest.TestCase):
                 found = [{name: row[name] for name in row if name not in ("start", "end")} for row in opened(file).steps()]
                 self.assertEqual(found, expected)
 
+    def test_waiting(self):
+        file = recordings.waited()
+        for group in ("line", "place", "cause") if file else ():
+            expected = [row for run in (1, 2, 3) for row in shown(file, "waiting", "--run", run, "--group", group)]
+            self.assertGreater(len(expected), 3)
+            for row in expected:
+                row["low_ns"], row["high_ns"] = row.pop("interval_ns") or (None, None)
+            self.assertEqual(list(opened(file).waiting(group=group)), expected)
+        other = opened(recordings.STORED[-1])
+        self.assertEqual(len(other.waiting(1)), 0)
+        with self.assertRaisesRegex(tilescope.Error, "cannot be grouped"):
+            other.waiting(group="colour")
+
     def test_environment(self):
         def check(recording, run, file):
             rows = [{"key": row["key"], "value": row["value"], "unit": row["unit"] or None}

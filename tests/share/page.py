@@ -335,6 +335,35 @@ class Counters(PageTest):
         self.assertTrue(any(row["name"] in tip for row in self.recorded()), tip)
 
 
+class Waiting(PageTest):
+    """A run with stacks of its host, and one without."""
+    SOURCES = tempfile.TemporaryDirectory(prefix="tilescope-share-")
+    RECORD, RUNS = (FIXTURE, "waiting", SOURCES.name), (1, 3)
+
+    def test_the_table_is_that_of_the_command_line(self):
+        output = subprocess.run([TILESCOPE, "show", self.recording, "waiting", "--run", "1", "--limit", "0"], check=True,
+                                capture_output=True, text=True).stdout
+        rows = self.browser.evaluate("[...document.querySelectorAll('#waiting tbody tr')].map(r => [...r.cells].map(c => c.innerText))")
+        printed = [line.split() for line in output.splitlines()]
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            words = " ".join(row).split()
+            self.assertTrue(any(line == words for line in printed), words)
+        notes = self.text("waiting-notes")
+        self.assertIn("The GPU was idle for", notes)
+        self.assertTrue(all(note in output.replace("\n", " ") for note in notes.split("\n") if note), notes)
+        if PICTURES:
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            self.browser.picture(PICTURES / "waiting.png", whole=True)
+
+    def test_a_run_without_stacks_has_no_table(self):
+        self.assertFalse(self.browser.evaluate("document.getElementById('waiting-panel').hidden"))
+        self.browser.evaluate("(() => { const r = document.getElementById('runs'); r.selectedIndex = 1; "
+                              "performance.clearMarks(); r.dispatchEvent(new Event('change')); })()")
+        self.browser.wait("performance.getEntriesByName('painted').length > 0")
+        self.assertTrue(self.browser.evaluate("document.getElementById('waiting-panel').hidden"))
+
+
 if __name__ == "__main__":
     if not chromium.program():
         print("skipped: the package chromium is not installed")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import sys
 
 from tilescope._store import Error
@@ -25,6 +26,22 @@ def command_line():
 def engine():
     """Becomes the program `tilescope-engine`."""
     _become("tilescope-engine")
+
+
+def program(wanted_by):
+    """The path of the command line: of TILESCOPE_PROGRAM, of the wheel, or in PATH.
+
+    wanted_by  what needs it, for the error
+    """
+    named = os.environ.get("TILESCOPE_PROGRAM")
+    own = os.path.join(FOLDER, "bin", "tilescope")
+    # A relative element of PATH would run a program of the current folder.
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    program = named or (own if os.path.exists(own) else shutil.which("tilescope", path=os.pathsep.join(folders)))
+    if not program:
+        raise Error(wanted_by, "the program tilescope was not found",
+                    "put its folder into PATH, or install the wheel that `packaging/dev wheel` makes")
+    return os.path.realpath(program)
 
 
 def _required(path):

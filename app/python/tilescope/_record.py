@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from tilescope._programs import FOLDER
+from tilescope._programs import FOLDER, program
 from tilescope._store import Error
 
 _VARIABLES = ("TILESCOPE_RECORD_FOLDER", "TILESCOPE_RECORD_OPTIONS")
@@ -22,19 +22,6 @@ _keys = {}  # an object for each name of a range
 
 class _Key(object):
     pass
-
-
-def _program():
-    """The command line: of the wheel, of TILESCOPE_PROGRAM, or in PATH."""
-    named = os.environ.get("TILESCOPE_PROGRAM")
-    own = os.path.join(FOLDER, "bin", "tilescope")
-    # A relative element of PATH would run a program of the current folder.
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
-    program = named or (own if os.path.exists(own) else shutil.which("tilescope", path=os.pathsep.join(folders)))
-    if not program:
-        raise Error("tilescope.record", "the program tilescope was not found",
-                    "put its folder into PATH, or install the wheel that `packaging/dev wheel` makes")
-    return os.path.realpath(program)
 
 
 def _require_safe(path):
@@ -76,7 +63,7 @@ class record(object):
             raise Error("tilescope.record", "this process was recorded before", "record the second part in another process")
         if os.environ.get(_NVTX):
             raise Error(_NVTX, "another tool is set to trace this program: " + os.environ[_NVTX], "unset it")
-        self._program = _program()
+        self._program = program("tilescope.record")
         root = os.path.dirname(os.path.dirname(self._program))
         library = os.path.realpath(os.path.join(root, "lib", "libtilescope_record.so"))
         _require_safe(library)

@@ -3,11 +3,14 @@
 import collections
 import contextlib
 import importlib
+import json
 import os
 import sqlite3
+import subprocess
 import warnings
 
 from tilescope import _counters, _steps
+from tilescope._programs import program
 from tilescope._store import VERIFY, Error, connected, is_being_written, version_of
 from tilescope._tables import Builder, from_json, integer, nullable, real, text
 
@@ -65,6 +68,11 @@ _STEPS = (integer("run"), integer("step"), nullable("rank"), nullable("process")
 _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("instances"), integer("steps"),
                     real("instances_per_step"), integer("total_ns", "ns"), integer("avg_ns", "ns"),
                     integer("min_ns", "ns"), integer("max_ns", "ns"), real("percent", "%"))
+
+_WAITING = (integer("run"), nullable("rank"), nullable("process"), nullable("pid"), text("cause"), text("file"), nullable("line"),
+            text("function"), text("next_file"), nullable("next_line"), text("next_function"), text("thread"), integer("steps"),
+            integer("idle_ns", "ns"), real("idle_percent", "%"), real("low_ns", "ns"), real("high_ns", "ns"), nullable("samples"),
+            nullable("count"), nullable("count_of_90_percent"), nullable("median_ns", "ns"), nullable("longest_ns", "ns"), text("work"))
 
 _SQL = {"registers": "nullif(registers, 0)"}  # of columns that stand for unknown values by 0
 
@@ -269,6 +277,35 @@ class Recording:
         with self._connected(run) as connection:
             for each in [run] if run is not None else _run_numbers(connection):
                 builder.add(list(_steps_of(connection, each)))
+        return builder.table()
+
+    def waiting(self, run=None, group="line", step=None, rank=None):
+        """What the GPUs of a run wait for: the rows of `tilescope show FILE waiting`, which this runs.
+
+        group  "line", "innermost", "function", "place", "cause" or "thread"
+        step, rank  only these; None: the mean of all typical steps, all ranks
+
+        `low_ns` and `high_ns` enclose idle_ns with a confidence of 95 %; they are missing where the time is exact.
+        """
+        builder = self._builder(_WAITING)
+        with self._connected(run) as connection:
+            numbers = [run] if run is not None else _run_numbers(connection)
+        command = [program("tilescope.Recording.waiting"), "show", os.path.abspath(self.path), "waiting", "--format", "json",
+                   "--group", group]
+        for name, value in (("--step", step), ("--rank", rank)):
+            if value is not None:
+                command += [name, str(value)]
+        for number in numbers:
+            made = subprocess.run([*command, "--run", str(number)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if made.returncode != 0:
+                lines = made.stderr.decode("utf-8", "replace").strip().splitlines()
+                raise Error(self.path, "`tilescope show` failed: {}".format(lines[-1] if lines else made.returncode))
+            rows = []
+            for row in json.loads(made.stdout.decode("utf-8")):
+                row["low_ns"], row["high_ns"] = row["interval_ns"] or (None, None)
+                values = (row[column.name] for column in _WAITING)
+                rows.append(tuple(value.encode("utf-8") if isinstance(value, str) else value for value in values))
+            builder.add(rows)
         return builder.table()
 
     # --- reading ---------------------------------------------------------------------------------------------------

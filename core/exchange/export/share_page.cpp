@@ -2,16 +2,20 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/base/plural.h"
 #include "core/base/sha256.h"
 #include "core/base/version.h"
 #include "core/exchange/export/export_text.h"
 #include "core/exchange/export/packed_timeline.h"
 #include "core/exchange/tables/number.h"
+#include "core/exchange/tables/printed_table.h"
 #include "core/exchange/tables/sections.h"
 #include "core/exchange/tables/text.h"
+#include "core/exchange/waiting/waiting_section.h"
 #include "core/query/kernels/kernel_tables.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/timeline/timeline_reader.h"
+#include "core/query/waiting/waiting_table.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +24,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <ostream>
 
 namespace tilescope::exchange {
@@ -159,6 +164,32 @@ json kernelsJson(const query::KernelsTable& table, const TextOf& textOf)
     return rows;
 }
 
+/// The table of `show FILE waiting` as it prints it: titles, alignment, texts, and notes. Null without stacks of the host.
+json waitingJson(const store::RunReader& reader, RunId run, const TextOf& textOf)
+{
+    constexpr std::size_t kMostRows = 200;
+    const auto waiting = std::make_shared<const query::WaitingTable>(
+        query::waiting(reader, {.run = run}, query::WaitingGroup::Line));
+    if (waiting->rows.empty())
+        return nullptr;
+    Table table = tableOf(waiting);
+    const std::size_t rows = std::min(table.rows, kMostRows);
+    if (rows < table.rows)
+        table.notes.push_back("The longest " + counted(static_cast<std::int64_t>(rows), "row") + " of " +
+                              std::to_string(table.rows) + ".");
+    json columns = json::array();
+    for (const Printed& column : printed(table, rows)) {
+        json cells = json::array();
+        for (const std::string& cell : column.cells)
+            cells.push_back(textOf(cell));
+        columns.push_back({{"title", column.title}, {"number", column.right}, {"cells", std::move(cells)}});
+    }
+    json notes = json::array();
+    for (const std::string& note : table.notes)
+        notes.push_back(textOf(note));
+    return {{"columns", std::move(columns)}, {"rows", rows}, {"notes", std::move(notes)}};
+}
+
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 Facts factsOf(const store::RunReader& reader, const store::RunRecord& run, const SharePageOptions& options)
@@ -201,6 +232,7 @@ std::string packedRun(const store::RunReader& reader, RunId run, const SharePage
     const query::KernelsTable kernels = query::kernels(reader, {.run = run});
     json about = timelineJson(*timeline, packed, textOf);
     about["kernels"] = kernelsJson(kernels, textOf);
+    about["waiting"] = waitingJson(reader, run, textOf);
     json facts = json::array();
     for (const auto& [title, value] : factsOf(reader, kernels.run, options))
         facts.push_back({title, textOf(value)});
