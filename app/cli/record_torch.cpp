@@ -53,8 +53,8 @@ void TorchOptions::addTo(Arguments& arguments)
     arguments.option(
         "--host-samples", hostSamples,
         "RATE: note which line of Python runs at each launch, and that many times a second in between, for "
-        "`tilescope show FILE waiting`: 10 to 10000, lowered where the cores are full; 500 is a good choice; "
-        "off: never (the default)");
+        "`tilescope show FILE waiting`: 10 to 10000 (default 500), lowered by itself where the cores are "
+        "full; off: never");
 }
 
 void TorchOptions::prepare(RecordedProgram& program, const fs::path& library, const fs::path& folder) const

@@ -20,7 +20,7 @@ struct TorchOptions {
     bool noMemory = false;
     bool ops = false;
     bool stacks = false;
-    std::string hostSamples = "off"; ///< a second, or off
+    std::string hostSamples = "500"; ///< a second, or off
 
     void addTo(Arguments& arguments);
     /// Lets Python programs load the bootstrap, from a copy in the recording's folder: Python keeps its bytecode there.

@@ -118,7 +118,7 @@ NOT_RUN = {
         "tilescope show b.tscope inside --against a.tscope --group reason": GPU_NEEDED,
     },
     "waiting.md": {
-        "tilescope record -o a.tscope --host-samples 500 -- python train.py": PYTHON,
+        "tilescope record -o a.tscope -- python train.py": PYTHON,
         "tilescope show a.tscope waiting": PYTHON,
         "tilescope show a.tscope tree --weight idle": PYTHON,
         "tilescope export a.tscope --folded idle.txt --weight idle": PYTHON,

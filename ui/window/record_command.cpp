@@ -29,6 +29,7 @@ QStringList RecordCommand::arguments() const
     add(!memory, "--no-memory");
     add(ops, "--ops");
     add(stacks, "--stacks");
+    add(!hostSamples, "--host-samples", QStringLiteral("off"));
     add(calibrates, "--calibrate");
     add(yieldsToTorch, "--yield-to-torch");
     add(!storesCommandLine, "--no-command-line");

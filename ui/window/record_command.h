@@ -22,6 +22,7 @@ struct RecordCommand {
     bool memory = true;
     bool ops = false;
     bool stacks = false;
+    bool hostSamples = true;
     bool allCalls = false;    ///< of CUDA, not only launches
     bool wholeGraphs = false; ///< replays of CUDA graphs as one kernel
     bool calibrates = false;

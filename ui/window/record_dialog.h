@@ -79,6 +79,7 @@ private:
     QCheckBox* memory_;
     QCheckBox* ops_;
     QCheckBox* stacks_;
+    QCheckBox* samples_;
     QCheckBox* calibrates_;
     QCheckBox* yields_;
     QCheckBox* stores_;
