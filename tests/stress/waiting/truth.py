@@ -1,30 +1,44 @@
 """Programs with known truth: functions burn random times between launches, and `tilescope show FILE waiting` must find them.
 
-Each layout has other functions and other times. The program notes how long each function really took. The GPU is the
-one of tests/fakes/fake_cupti_library.cpp, which is idle except for a microsecond after each launch.
+Each layout has other functions and other times. The program notes when each function ran. The truth is the time for which it
+ran while the GPU was idle and the next launch had not begun, by the recorded times of the GPU. Without --gpu that is
+the one of tests/fakes/fake_cupti_library.cpp, which is idle except for a microsecond after each launch.
 """
 
 import argparse
+import array
+import bisect
+import concurrent.futures
 import json
 import math
 import os
 import pathlib
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
 
-HEAD = """import ctypes, hashlib, json, os, queue, sys, threading, time
+FAKE = """import ctypes, os
 cupti = ctypes.CDLL(os.environ["FAKE_CUPTI_LIBRARY"], ctypes.RTLD_GLOBAL)
 ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
 import cupy
-clock = time.monotonic_ns
-truth = {}
 kernel = b"kernel"
 def launch():
     cupti.fakeLaunch(kernel)
-def note(name, start):
-    truth[name] = truth.get(name, 0) + clock() - start
+"""
+REAL = """import torch
+numbers = torch.zeros(64, device="cuda")
+numbers.add_(1)
+torch.cuda.synchronize()
+def launch():
+    numbers.add_(1)
+"""
+HEAD = """import array, hashlib, queue, sys, threading, time
+clock = time.monotonic_ns
+log = array.array("q")
+def note(number, start, end):
+    log.extend((number, start, end))
 tasks, results = queue.Queue(), queue.Queue()
 def serve():
     while True:
@@ -49,42 +63,77 @@ BODIES = {
 }
 
 
-def layout(seed):
+def layout(seed, on_gpu):
     """A random program and the names of its functions."""
     rng = random.Random(seed)
     functions = []
-    text = HEAD
-    for i in range(rng.randint(3, 7)):
+    text = (REAL if on_gpu else FAKE) + HEAD
+    for i in range(rng.randint(4, 8)):
         kind = rng.choice(sorted(BODIES))
         name = "%s_%d" % (kind, i)
         ns = int(math.exp(rng.uniform(math.log(30e3), math.log(2e6))))
         launches = rng.choice((0, 1, 1, 3))
         functions.append(name)
-        text += "def %s():\n    start = clock()\n%s    note('%s', start)\n" % (name, BODIES[kind].format(ns=ns), name)
+        text += "def %s():\n    start = clock()\n%s    note(%d, start, clock())\n" % (name, BODIES[kind].format(ns=ns), i)
         text += "    launch()\n" * launches
     order = functions + [rng.choice(functions) for _ in range(rng.randint(0, 3))]
     rng.shuffle(order)
     text += "def step():\n" + "".join("    %s()\n" % name for name in order) + "    launch()\n"
     text += ("until = time.monotonic() + float(sys.argv[1])\nlaunch()\nwhile time.monotonic() < until: step()\n"
-             "json.dump(truth, open(sys.argv[2], 'w'))\n")
+             "log.tofile(open(sys.argv[2], 'wb'))\n")
     return text, functions
 
 
+def waiting_host(file):
+    """Times in which the GPU is idle and the host has not launched, in order, and their sum with all other idle time."""
+    database = sqlite3.connect("file:%s?mode=ro" % file, uri=True)
+    origin = database.execute("select clock_origin from run").fetchone()[0]
+    origin -= database.execute("select offset from clock order by clock limit 1").fetchone()[0]  # to the clock of the program
+    work = database.execute("select start, duration, queued from kernel union all select start, duration, queued from copy "
+                            "order by start").fetchall()
+    spans, idle, covered = [], 0, None
+    for start, duration, queued in work:
+        if covered is not None and start > covered:
+            idle += start - covered
+            if queued is not None and start - queued > covered:
+                spans.append((covered + origin, min(start, start - queued) + origin))
+        covered = max(covered or 0, start + duration)
+    return spans, idle
 
-def measure(options, seed, folder):
+
+def truth_of(log, functions, spans):
+    """Of each function the time in the spans."""
+    starts, truth = [start for start, _ in spans], dict.fromkeys(functions, 0)
+    for i in range(0, len(log), 3):
+        number, start, end = log[i:i + 3]
+        at = max(0, bisect.bisect_right(starts, start) - 1)
+        while at < len(spans) and spans[at][0] < end:
+            truth[functions[number]] += max(0, min(end, spans[at][1]) - max(start, spans[at][0]))
+            at += 1
+    return truth
+
+
+def rows_of(options, file, *words):
+    return json.loads(subprocess.run([options.tilescope, "show", str(file), *words, "--format", "json"], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def measure(options, seed, parent):
     """Records one layout. Returns pairs of found and true shares, in percent, with their 95 % intervals, and figures."""
-    text, functions = layout(seed)
+    text, functions = layout(seed, options.gpu)
+    folder = parent / str(seed)
+    folder.mkdir()
     (folder / "cupy.py").write_text("")
-    script = folder / "program.py"
+    script, file, log_file = folder / "program.py", folder / "program.tscope", folder / "log"
     script.write_text(text)
-    file, truth_file = folder / ("%d.tscope" % seed), folder / "truth.json"
-    environment = dict(os.environ, FAKE_CUPTI_LIBRARY=options.cupti)
+    environment = dict(os.environ, FAKE_CUPTI_LIBRARY=options.cupti or "")
     subprocess.run([options.tilescope, "record", "--host-samples", str(options.rate), "--counter-interval", "0", "-o",
-                    str(file), "--", options.python, str(script), str(options.seconds), str(truth_file)], check=True,
-                   env=environment, stdout=subprocess.DEVNULL)
-    rows = json.loads(subprocess.run([options.tilescope, "show", str(file), "waiting", "--group", "line", "--format", "json"],
-                                     check=True, capture_output=True, text=True).stdout)
-    truth = json.loads(truth_file.read_text())
+                    str(file), "--", options.python, str(script), str(options.seconds), str(log_file)], check=True,
+                   env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rows = rows_of(options, file, "waiting", "--group", "line")
+    log = array.array("q", log_file.read_bytes())
+    spans, total = waiting_host(file)
+    truth = truth_of(log, functions, spans)
     # The lines of each function, of those in it as well, by the text.
     of_line, current = {}, None
     for number, line in enumerate(text.split("\n"), 1):
@@ -94,6 +143,7 @@ def measure(options, seed, folder):
     found, low, high = {}, {}, {}
     samples = sum(row["samples"] or 0 for row in rows)
     idle = sum(row["idle_ns"] for row in rows)
+    assert abs(idle - total) <= len(rows), "the table has %d ns of idle time, the GPU's times %d" % (idle, total)
     for row in rows:
         name = of_line.get(row["line"]) if row["file"] and row["file"].endswith("program.py") else None
         if name in functions:
@@ -102,47 +152,59 @@ def measure(options, seed, folder):
                 below, above = row["idle_ns"] - row["interval_ns"][0], row["interval_ns"][1] - row["idle_ns"]
                 low[name] = math.hypot(low.get(name, 0), below)
                 high[name] = math.hypot(high.get(name, 0), above)
-    sums = json.loads(subprocess.run([options.tilescope, "show", str(file), "waiting", "--group", "cause", "--format",
-                                      "json"], check=True, capture_output=True, text=True).stdout)
+    sums = rows_of(options, file, "waiting", "--group", "cause")
     assert sum(row["idle_ns"] for row in sums) == idle, "the sum over causes differs from that over lines"
-    environment_rows = json.loads(subprocess.run(
-        [options.tilescope, "show", str(file), "environment", "--format", "json"], check=True, capture_output=True,
-        text=True).stdout)
-    said = next((row["value"] for row in environment_rows if row["key"] == "record.host_samples"), "")
+    said = next((row["value"] for row in rows_of(options, file, "environment") if row["key"] == "record.host_samples"), "")
     file.unlink()
+    log_file.unlink()
     pairs = [(name, 100 * found.get(name, 0) / idle, 100 * truth[name] / idle, 100 * low.get(name, 0) / idle,
               100 * high.get(name, 0) / idle) for name in functions]
     return pairs, samples, said
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", required=True)
-    parser.add_argument("--cupti", required=True, help="libcupti.so.13 of tests/fakes")
+    parser.add_argument("--cupti", help="libcupti.so.13 of tests/fakes")
+    parser.add_argument("--gpu", action="store_true", help="launch on a GPU, by PyTorch")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--layouts", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="layouts that run at once")
     options = parser.parse_args()
-    errors, held, intervals, outside = [], 0, 0, []
+    if not options.gpu and not options.cupti:
+        parser.error("give --cupti or --gpu")
+    options.tilescope = str(pathlib.Path(options.tilescope).resolve())
+    errors, signed, held, intervals, outside, unseen = [], {}, 0, 0, [], []
     print("seed  function        found %   true %   samples of the layout")
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(options.seed, options.seed + options.layouts):
-            pairs, samples, said = measure(options, seed, pathlib.Path(folder))
-            print("%4d  %d samples; %s" % (seed, samples, said))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        seeds = range(options.seed, options.seed + options.layouts)
+        for seed, (pairs, samples, said) in zip(seeds, pool.map(lambda each: measure(options, each, pathlib.Path(folder)), seeds)):
+            print("%4d  %d samples; %s" % (seed, samples, said), flush=True)
             late = float(said.split(" stacks, ")[1].split(", ")[1].split(" %")[0]) if " stacks, " in said else 100.0
             for name, found, true, low, high in pairs:
-                print("      %-14s %8.2f %8.2f   -%.2f +%.2f" % (name, found, true, low, high))
                 errors.append(abs(found - true))
+                signed.setdefault(name.split("_")[0], []).append(found - true)
+                if found == 0:  # no sample, so no row and no interval
+                    print("      %-14s        - %8.2f" % (name, true))
+                    unseen.append(true)
+                    continue
+                holds = found - low <= true <= found + high
+                print("      %-14s %8.2f %8.2f   -%.2f +%.2f%s" % (name, found, true, low, high, "" if holds else "  not in it"))
                 intervals += 1
-                held += found - low <= true <= found + high
+                held += holds
                 # Four standard errors, and what late wake-ups may hide on a full host.
                 if abs(found - true) > 2.05 * max(low, high) + 1.2 * late + 0.3:
                     outside.append((seed, name, found, true))
             assert samples > 50, "only %d samples" % samples
-    print("mean error %.2f points, largest %.2f; %d of %d intervals hold" % (sum(errors) / len(errors), max(errors), held,
-                                                                          intervals))
+    for kind, differences in sorted(signed.items()):
+        print("%-10s found - true: %+.3f points on average, of %d" % (kind, sum(differences) / len(differences), len(differences)))
+    print("mean error %.2f points, largest %.2f; %d of %d intervals hold (%.1f %%)" % (
+        sum(errors) / len(errors), max(errors), held, intervals, 100 * held / intervals))
+    if unseen:
+        print("%d functions were in no sample: the longest took %.2f %% of the idle time" % (len(unseen), max(unseen)))
     for each in outside:
         print("outside: seed %d, %s: found %.2f %%, true %.2f %%" % each)
     return 1 if outside else 0
