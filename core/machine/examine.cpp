@@ -62,6 +62,8 @@ Finding ofEngine(const ProgramFacts& programs)
 
 Finding ofWindow(const ProgramFacts& programs)
 {
+    if (programs.isCopied)
+        return {Verdict::Ok, "window", "on the machine that copied this program here", ""};
     if (!programs.windowThere)
         return {Verdict::Note, "window", "tilescope-gui is not beside this program",
                 "install it for the window and for charts; everything else works without it"};

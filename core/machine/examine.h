@@ -48,6 +48,7 @@ struct ProgramFacts {
     std::optional<TorchLocation> torch = {}; ///< none: the engine's run path decides
     std::optional<Error> torchRefused = {};  ///< why the selected torch is unsuitable
     bool windowThere = true;
+    bool isCopied = false; ///< by a Tilescope on another machine, which has the window
     bool display = true;
 };
 /// Starts the engine with --version; takes up to a second.

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 namespace tilescope::machine {
@@ -105,6 +107,8 @@ ProgramFacts programFacts()
     facts.engineThere = access(facts.engine.c_str(), X_OK) == 0;
     if (facts.engineThere)
         loadEngine(facts);
+    std::error_code none; // the list of files of core/hosts
+    facts.isCopied = std::filesystem::exists(executablePath().parent_path().parent_path() / "manifest", none);
     facts.windowThere = access(siblingProgram("TILESCOPE_GUI", "tilescope-gui").c_str(), X_OK) == 0;
     facts.display = std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY");
     return facts;

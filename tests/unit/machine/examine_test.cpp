@@ -180,6 +180,8 @@ TEST(ExaminePrograms, NoteAWindowThatCannotOpen)
     expect(about("window", findingsOf(programs)), Verdict::Note, "no display", "ssh -X");
     programs.windowThere = false;
     expect(about("window", findingsOf(programs)), Verdict::Note, "not beside", "install it");
+    programs.isCopied = true;
+    expect(about("window", findingsOf(programs)), Verdict::Ok, "on the machine that copied", "");
 }
 
 TEST(ExamineDriver, GivesTheReasonForAMissingDriver)
