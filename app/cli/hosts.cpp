@@ -7,6 +7,7 @@
 #include "app/cli/notes.h"
 #include "app/cli/on_host.h"
 #include "app/cli/print_findings.h"
+#include "app/cli/progress.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/terminal_text.h"
@@ -14,13 +15,16 @@
 #include "core/hosts/host_check.h"
 #include "core/hosts/host_list.h"
 #include "core/hosts/install.h"
+#include "core/session/protocol/event_stream.h"
 #include "core/session/protocol/stop_signals.h"
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <iostream>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace tilescope::cli {
 
@@ -191,6 +195,21 @@ int listJobs(const HostsArguments& given)
     return 0;
 }
 
+int attach(const HostsArguments& given)
+{
+    std::optional<Progress> progress;
+    const auto show = [&](const std::vector<session::SweepPoint>& points) {
+        progress.emplace(points, styleHere(), notes(), std::cerr);
+        return [&](const session::Event& event) {
+            if (given.format == "json")
+                std::cout << session::toJsonLine(event) << std::endl;
+            else
+                progress->take(event);
+        };
+    };
+    return attachToHost(given.name, given.job, given.output, show);
+}
+
 int removeHost(HostList& all, const HostsArguments& given)
 {
     if (given.files) {
@@ -241,7 +260,8 @@ int hostsCommand(int argc, char** argv)
                      "with add: tasks of Slurm among which the points of a sweep are divided at most (16)");
     arguments.flag("--files", given.files,
                    "with remove: also remove Tilescope's cache there: its programs and finished work");
-    arguments.choice("--format", given.format, {"text", "json"}, "output format of list, check and jobs");
+    arguments.choice("--format", given.format, {"text", "json"},
+                     "output format of list, check, jobs and attach");
     arguments.appendix(
         "exit codes of check: 0 nothing is missing; 4 something is missing, with its remedy\n");
     constexpr std::array<std::string_view, 6> kActions{"list", "add", "check", "jobs", "attach", "remove"};
@@ -266,7 +286,7 @@ int hostsCommand(int argc, char** argv)
         if (given.action == "jobs")
             return listJobs(given);
         if (given.action == "attach")
-            return attachToHost(given.name, given.job, given.output);
+            return attach(given);
         if (given.action == "remove")
             return removeHost(all, given);
     } catch (const hosts::Stopped&) {

@@ -6,6 +6,7 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
+#include "core/hosts/server.h"
 #include "core/model/metric.h"
 #include "core/record/control.h"
 #include "core/record/process_end.h"
@@ -281,8 +282,9 @@ void joinRecording(const EndedRecording& recording, const RecordedProcesses& pro
             sayNothing(recording, found.rest, living);
         } else {
             const exchange::ImportResult joined = join(found.recorded, recording);
-            say("run " + std::to_string(joined.run.value) + " of " +
-                escapeForTerminal(recording.output.string()));
+            if (!hosts::isResultOfWork(recording.output)) // whose client says where the run arrives
+                say("run " + std::to_string(joined.run.value) + " of " +
+                    escapeForTerminal(recording.output.string()));
             sayHow(recording.output, joined.run);
         }
         for (const std::string& reason : found.rest.reasons)

@@ -282,7 +282,8 @@ int commandOnHost(const std::string& name, hosts::JobRequest request, const fs::
     return carryOut(host, *job, passedOn(name), output, signals);
 }
 
-int attachToHost(const std::string& name, const std::string& id, const fs::path& output)
+int attachToHost(const std::string& name, const std::string& id, const fs::path& output,
+                 const ShowSweep& showSweep)
 {
     constexpr std::size_t kDigits = 32;
     if (id.size() != kDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos)
@@ -303,7 +304,16 @@ int attachToHost(const std::string& name, const std::string& id, const fs::path&
         if (!file.empty())
             hosts::requireResultFile(file);
         hosts::RemoteJob job(host, id);
-        return carryOut(host, job, passedOn(name), file, signals);
+        if (entry->kind != "sweep")
+            return carryOut(host, job, passedOn(name), file, signals);
+        const hosts::SweepRequest sweep = hosts::parseSweepLines(job.points(signals.first()));
+        hosts::SweepEvents events(file, showSweep(sweep.points), sayLine);
+        hosts::JobOutput shown = passedOn(name);
+        shown.out = [&events](std::string_view bytes) { events.feedOutput(bytes); };
+        shown.errors = [&events](std::string_view bytes) { events.feedErrors(bytes); };
+        const int code = carryOut(host, job, shown, file, signals);
+        events.finish();
+        return code;
     } catch (const hosts::Stopped&) {
         throw Cancelled{};
     }

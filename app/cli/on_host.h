@@ -45,8 +45,13 @@ int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>&
 /// \return        its exit code
 int commandOnHost(const std::string& name, hosts::JobRequest request, const std::filesystem::path& output);
 
+/// Makes what is told the events of a sweep with these points, which outlive it.
+using ShowSweep =
+    std::function<std::function<void(const session::Event&)>(const std::vector<session::SweepPoint>& points)>;
+
 /// Follows work that was started earlier, and adds its recording to `output`; empty: the file that it was started for.
 /// \return  its exit code
-int attachToHost(const std::string& name, const std::string& job, const std::filesystem::path& output);
+int attachToHost(const std::string& name, const std::string& job, const std::filesystem::path& output,
+                 const ShowSweep& showSweep);
 
 } // namespace tilescope::cli

@@ -1,13 +1,18 @@
 #include "app/cli/progress.h"
 
+#include "app/cli/notes.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
+#include "core/base/terminal_columns.h"
+#include "core/exchange/tables/table.h"
 #include "core/exchange/tables/text.h"
 #include "core/model/flags.h"
 #include "core/model/losses.h"
 #include "core/model/run_status.h"
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 #include <cmath>
 #include <ostream>
@@ -43,6 +48,17 @@ std::string_view colourOf(RunStatus status)
 }
 
 } // namespace
+
+ProgressStyle styleHere()
+{
+    ProgressStyle style;
+    style.colour = exchange::styleOfStandardOutput().colour;
+    style.lineWidth = exchange::styleOfStandardOutput().width;
+    style.bar = isatty(STDERR_FILENO) != 0 && !isQuiet();
+    if (style.bar)
+        style.width = columnsOfTerminal(STDERR_FILENO).value_or(style.width);
+    return style;
+}
 
 Progress::Progress(const std::vector<session::SweepPoint>& points, ProgressStyle style, std::ostream& out,
                    std::ostream& err, std::size_t present)

@@ -21,6 +21,9 @@ struct ProgressStyle {
     std::size_t lineWidth = 0; ///< maximum length of the lines on `out`; 0: unlimited
 };
 
+/// That of standard output and standard error.
+ProgressStyle styleHere();
+
 /// Prints the progress of a sweep for people: one line per point on `out`, a progress bar with the remaining
 /// time on `err`, and finally losses and results. The session's thread.
 class Progress {

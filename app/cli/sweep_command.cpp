@@ -6,14 +6,10 @@
 #include "app/cli/on_host.h"
 #include "app/cli/progress.h"
 #include "core/base/error.h"
-#include "core/base/terminal_columns.h"
 #include "core/base/terminal_text.h"
-#include "core/exchange/tables/table.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/slurm_script.h"
-
-#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -23,17 +19,6 @@
 namespace tilescope::cli {
 
 namespace {
-
-ProgressStyle styleHere()
-{
-    ProgressStyle style;
-    style.colour = exchange::styleOfStandardOutput().colour;
-    style.lineWidth = exchange::styleOfStandardOutput().width;
-    style.bar = isatty(STDERR_FILENO) != 0 && !isQuiet();
-    if (style.bar)
-        style.width = columnsOfTerminal(STDERR_FILENO).value_or(style.width);
-    return style;
-}
 
 int runPoints(const std::vector<session::SweepPoint>& points, session::SweepOptions options, Format format,
               std::size_t present, const std::string& on)

@@ -70,6 +70,8 @@ std::string questions()
            "f=" +
            cache +
            "; while ! test -d \"$f\"; do f=$(dirname \"$f\"); done; "
+           "p inodes \"$(df -Pi \"$f\" 2>/dev/null | tail -n 1)\"; "
+           "p options \"$(findmnt -no OPTIONS -T \"$f\" 2>/dev/null)\"; "
            "p free \"$(df -Pk \"$f\" 2>/dev/null | tail -n 1)\"; test -w \"$f\" && p writable yes; "
            "for d in " +
            cache + "/[0-9]*; do test -d \"$d\" && p version \"${d##*/}\"; done; true";
@@ -157,6 +159,18 @@ Finding ofTorch(const Answers& answers)
                             "activates its environment or sets TILESCOPE_TORCH; record and show need none"};
 }
 
+/// How many files the disk of the cache folder can still hold; -1: not known, or not limited.
+std::int64_t freeFiles(const Answers& answers)
+{
+    std::istringstream fields(valueOf(answers, "inodes")); // device, inodes, used, free, …
+    std::string device;
+    std::int64_t all = 0;
+    std::int64_t used = 0;
+    std::int64_t left = -1;
+    fields >> device >> all >> used >> left;
+    return fields && all > 0 ? left : -1;
+}
+
 Finding ofSpace(const Answers& answers, const Bundle& bundle, bool isInstalled)
 {
     std::istringstream fields(valueOf(answers, "free")); // device, blocks, used, available, …
@@ -168,14 +182,26 @@ Finding ofSpace(const Answers& answers, const Bundle& bundle, bool isInstalled)
     Finding finding{.topic = "free space", .finding = "unknown", .remedy = {}};
     if (fields && available >= 0 && available < (std::int64_t{1} << 50))
         finding.finding = std::to_string(available / 1024) + " MiB in the cache folder";
+    constexpr std::int64_t kMoreFiles = 50; // folders, and the files of work
     const std::int64_t needed = (isInstalled ? 0 : bundle.size().count) + 64 * kMiB;
     if (valueOf(answers, "writable") != "yes") {
         finding.verdict = Verdict::Missing;
         finding.finding = "the cache folder cannot be written";
         finding.remedy = "make ~/.cache writable there, or add a set-up line that sets XDG_CACHE_HOME";
+    } else if (const std::string options = "," + valueOf(answers, "options") + ",";
+               options.find(",noexec,") != std::string::npos) {
+        finding.verdict = Verdict::Missing;
+        finding.finding = "the disk of the cache folder runs no programs (it is mounted noexec)";
+        finding.remedy = "set XDG_CACHE_HOME to another disk in ~/.profile there and as a set-up line";
     } else if (available >= 0 && available < needed / 1024) {
         finding.verdict = Verdict::Missing;
         finding.remedy = "make room: Tilescope needs " + std::to_string(needed / kMiB + 1) + " MiB there";
+    } else if (const std::int64_t files = freeFiles(answers), copied = std::int64_t(bundle.files.size());
+               !isInstalled && files >= 0 && files < copied + kMoreFiles) {
+        finding.verdict = Verdict::Missing;
+        finding.finding += ", but only " + counted(files, "more file");
+        finding.remedy =
+            "remove files there: Tilescope makes " + std::to_string(copied + kMoreFiles) + " and folders";
     }
     return finding;
 }
@@ -210,12 +236,7 @@ void checkHost(SshLink& link, const Bundle& bundle,
         const CommandOutcome outcome = link.run(link.withSetUp(questions()), {}, stop);
         answers = answersIn(outcome.out);
         if (valueOf(answers, "who").empty())
-            throw Error{.what = "its shell does not run a simple command; exit code " +
-                                std::to_string(outcome.code) + ", " +
-                                (outcome.err.empty() ? "no error" : outcome.err.substr(0, 200)),
-                        .where = link.host().name,
-                        .remedy = "check the set-up lines and its login scripts",
-                        .kind = ErrorKind::Environment};
+            throw noShell(link.host(), outcome);
     } catch (const Error& error) {
         onStep({.verdict = Verdict::Missing,
                 .topic = "connection",

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kPresent = 40;
 constexpr int kDiffers = 41;
+constexpr int kAbsent = 42;
 
 std::string firstLine(std::string_view text)
 {
@@ -45,9 +46,13 @@ bool install(const SshLink& link, const Bundle& bundle, const CopyProgress& prog
 {
     const std::string folder = std::string(kHostCache) + "/" + quotedForHost(bundle.folderName());
     // A look first: the copy below begins with sending.
-    if (link.run("test -d " + folder + " && exit " + std::to_string(kPresent) + "; exit 0", {}, stop).code ==
-        kPresent)
+    const CommandOutcome look = link.run("test -d " + folder + " && exit " + std::to_string(kPresent) +
+                                             "; exit " + std::to_string(kAbsent),
+                                         {}, stop);
+    if (look.code == kPresent)
         return false;
+    if (look.code != kAbsent)
+        throw noShell(link.host(), look);
     std::vector<ArchivedFile> files = bundle.files;
     files.push_back({.local = {}, .text = bundle.manifest, .name = "manifest"});
     TarStream archive(std::move(files));
@@ -79,7 +84,7 @@ bool install(const SshLink& link, const Bundle& bundle, const CopyProgress& prog
 
 std::string removeFiles(const SshLink& link, std::stop_token stop)
 {
-    constexpr int kRunning = 42;
+    constexpr int kRunning = 43;
     const CommandOutcome outcome =
         link.run("c=" + std::string(kHostCache) +
                      "; for j in \"$c\"/jobs/*/; do test ! -d \"$j\" || test -e \"$j/status\" || exit " +

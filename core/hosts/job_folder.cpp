@@ -111,4 +111,10 @@ void JobFolder::write(const char* name, std::string_view text) const
         fail();
 }
 
+bool isResultOfWork(const fs::path& recording)
+{
+    std::error_code error;
+    return fs::exists(recording.parent_path() / kJobFile, error);
+}
+
 } // namespace tilescope::hosts

@@ -42,6 +42,13 @@ Error refusalIn(const Json& message, const std::string& host)
                                             : ErrorKind::Failure};
 }
 
+/// In parentheses, what a shell said last; empty: nothing.
+std::string saidBy(std::string_view words)
+{
+    const std::string last = lastWords(words);
+    return last.empty() ? last : " (" + last + ")";
+}
+
 } // namespace
 
 class Answer::Impl {
@@ -73,14 +80,36 @@ private:
 
 void Answer::Impl::throwLost()
 {
-    const auto ended = process->ended();
+    // The end of its output may come a moment before its own.
+    constexpr int kLookAgainMs = 10;
+    constexpr int kLooks = 100;
+    auto ended = process->ended();
+    for (int look = 0; !ended && look < kLooks; ++look) {
+        poll(nullptr, 0, kLookAgainMs);
+        ended = process->ended();
+    }
+    constexpr int kNotExecutable = 126;
     constexpr int kNotFound = 127;
+    if (ended && ended->signal == 0 && ended->code == kNotExecutable)
+        throw Error{.what = "its disk does not let Tilescope's programs run" + saidBy(errors),
+                    .where = host,
+                    .remedy = "set XDG_CACHE_HOME to another disk in ~/.profile there and as a set-up line",
+                    .kind = ErrorKind::Environment};
     if (ended && ended->signal == 0 && ended->code == kNotFound)
-        throw Error{.what = "Tilescope there was removed, or does not start (" +
-                            escapeForTerminal(errors.substr(0, kMostText)) + ")",
+        throw Error{.what = "Tilescope there was removed, or does not start (" + lastWords(errors) + ")",
                     .where = host,
                     .remedy = "try again; check the host with tilescope hosts check " + host,
                     .kind = ErrorKind::Environment};
+    // ssh itself fails with 255; another code is that of the command, which has not begun to answer.
+    constexpr int kSshFailed = 255;
+    if (ended && ended->signal == 0 && ended->code != kSshFailed && !reader.isGreeted())
+        throw Error{
+            .what = "Tilescope does not start there: its login scripts or set-up lines end the shell with "
+                    "exit code " +
+                    std::to_string(ended->code) + saidBy(errors.empty() ? reader.before() : errors),
+            .where = host,
+            .remedy = "check them, and the host with tilescope hosts check " + host,
+            .kind = ErrorKind::Environment};
     throw Lost{link_.lost(errors)};
 }
 

@@ -183,6 +183,13 @@ std::vector<RemoteJob::Result> RemoteJob::results(std::stop_token stop, int atte
     return results;
 }
 
+std::string RemoteJob::points(std::stop_token stop) const
+{
+    return textIn(
+        Json::parse(host_->ask(Json{{"op", "points"}, {"id", id_}}.dump(), std::move(stop)), nullptr, false),
+        "points");
+}
+
 void RemoteJob::remove(std::stop_token stop)
 {
     host_->ask(Json{{"op", "remove"}, {"id", id_}}.dump(), std::move(stop));

@@ -92,6 +92,9 @@ public:
     /// \param attempts  see RemoteHost::ask()
     std::vector<Result> results(std::stop_token stop, int attempts = RemoteHost::kAttempts) const;
 
+    /// The points of a sweep, as JobRequest::points.
+    std::string points(std::stop_token stop) const;
+
     /// Removes it there, once its result is safe.
     void remove(std::stop_token stop);
 

@@ -91,6 +91,7 @@ private:
     void signal(const Json& request) const;
     void listJobs() const;
     void listResults(const Json& request) const;
+    void sendPoints(const Json& request) const;
     void remove(const Json& request) const;
     void sendPiece(std::uint64_t number, std::string_view bytes) const;
     /// Sends what a file gained; the new offset.
@@ -130,6 +131,8 @@ void Server::answer(const Json& request)
         listJobs();
     else if (op == "results")
         listResults(request);
+    else if (op == "points")
+        sendPoints(request);
     else if (op == "remove")
         remove(request);
     else
@@ -274,6 +277,12 @@ Json workingParts(const fs::path& folder)
                              {"size", entry.file_size(error)},
                              {"end", ""}});
     return parts;
+}
+
+void Server::sendPoints(const Json& request) const
+{
+    const JobFolder folder = JobFolder::of(textIn(request, "id"));
+    send({{"end", true}, {"points", textOfFile(folder.file(kPointsFile))}});
 }
 
 void Server::fetch(const Json& request) const

@@ -24,6 +24,7 @@ using FindGrowing = std::function<std::optional<GrowingFile>(const std::filesyst
 ///     start   id, kind, arguments, cwd, …    starts work that goes on when the client goes
 ///     follow  id, out, err                   its output from these offsets on, until it ends
 ///     results id                             names of its recordings; `fetch` takes job and file for one of them
+///     points  id                             the points of a sweep, as they were sent with `start`
 ///     signal  id, signal                     INT or KILL, to the work and its processes; USR1: a sweep ends after its point
 ///     jobs                                   the work that lies here
 ///     remove  id                             removes ended work
@@ -46,5 +47,8 @@ std::filesystem::path jobsFolder();
 inline constexpr const char* kJobFile = "job.json";
 inline constexpr const char* kPointsFile = "points.jsonl";
 inline constexpr const char* kResultFile = "result.tscope";
+
+/// Whether a recording is that of work for a client, which fetches it.
+bool isResultOfWork(const std::filesystem::path& recording);
 
 } // namespace tilescope::hosts

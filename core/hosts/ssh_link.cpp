@@ -131,8 +131,16 @@ CommandOutcome converse(session::ChildProcess& process, const std::function<std:
     }
 }
 
-/// The last line that says something, for a person.
-std::string lastLine(std::string_view words)
+/// Whether a connection broke while it was made, in contrast to a host that refuses it.
+bool brokeMeanwhile(std::string_view words)
+{
+    const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+    return words.empty() || has("Connection closed") || has("Connection reset") || has("Broken pipe");
+}
+
+} // namespace
+
+std::string lastWords(std::string_view words)
 {
     constexpr std::size_t kMostShown = 300;
     while (!words.empty() && (isControl(words.back()) || words.back() == ' '))
@@ -142,19 +150,6 @@ std::string lastLine(std::string_view words)
         words.remove_prefix(line + 1);
     return escapeForTerminal(words.substr(0, kMostShown));
 }
-
-} // namespace
-
-namespace {
-
-/// Whether a connection broke while it was made, in contrast to a host that refuses it.
-bool brokeMeanwhile(std::string_view words)
-{
-    const auto has = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
-    return words.empty() || has("Connection closed") || has("Connection reset") || has("Broken pipe");
-}
-
-} // namespace
 
 std::string quotedForHost(std::string_view text)
 {
@@ -167,6 +162,29 @@ std::string quotedForHost(std::string_view text)
         word += character == '\'' ? std::string("'\\''") : std::string(1, character);
     return word + "'";
 }
+
+namespace {
+
+/// A command line that runs a line of sh, for the login shell of any user. fish and csh read quotes, backslashes and
+/// exclamation marks differently, so that they see none of these within the line.
+std::string forAnyShell(const std::string& line)
+{
+    constexpr std::string_view kOdd = "'\\!";
+    std::string word;
+    for (const char character : line) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (isControl(character) || kOdd.find(character) != std::string_view::npos) {
+            word += "\\0";
+            for (const int shift : {6, 3, 0})
+                word += static_cast<char>('0' + (byte >> shift & 7));
+        } else {
+            word += character;
+        }
+    }
+    return "exec /bin/sh -c 'eval \"$(printf %b \"$1\")\"' sh '" + word + "'";
+}
+
+} // namespace
 
 SshLink::SshLink(Host host) : host_(std::move(host)), ssh_(findProgram("ssh"))
 {
@@ -236,14 +254,17 @@ void SshLink::open(std::stop_token stop)
     words.insert(words.end(),
                  {"-o", "ControlMaster=yes", "-o", "ControlPersist=600", "-o", "ConnectTimeout=15", "-o",
                   std::string("BatchMode=") + (canAsk() ? "no" : "yes"), "-fN", "--", host_.address});
-    constexpr int kAttempts = 3;
-    for (int attempt = 1;; ++attempt) {
+    constexpr int kAttempts = 6; // a network that has just come back may break again
+    constexpr int kFirstPauseMs = 100;
+    for (int attempt = 1, pauseMs = kFirstPauseMs;; ++attempt, pauseMs *= 2) {
         session::ChildProcess connecting(ssh_, words, {});
         const CommandOutcome outcome = converse(connecting, {}, stop);
         if (outcome.code == 0)
             return;
         if (attempt == kAttempts || !brokeMeanwhile(outcome.err))
             throw connectionError(host_, outcome.err);
+        pollfd stopped{wake.descriptor(), POLLIN, 0};
+        poll(&stopped, 1, pauseMs); // converse() looks at the stop
     }
 }
 
@@ -265,7 +286,7 @@ std::unique_ptr<session::ChildProcess> SshLink::start(const std::string& line) c
     std::vector<std::string> words = shared();
     // Without the connection the client would make another one; this proxy makes it fail instead.
     words.insert(words.end(), {"-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "ProxyCommand=exit 1",
-                               "-T", "--", host_.address, "exec /bin/sh -c " + quotedForHost(line)});
+                               "-T", "--", host_.address, forAnyShell(line)});
     return std::make_unique<session::ChildProcess>(ssh_, words, std::map<std::string, std::string>());
 }
 
@@ -292,12 +313,22 @@ std::string SshLink::withSetUp(const std::string& line) const
 
 ConnectionError SshLink::lost(std::string_view words) const
 {
-    const std::string said = lastLine(words);
+    const std::string said = lastWords(words);
     return {{.what = "the connection was lost" + (said.empty() ? "" : " (" + said + ")"),
              .where = host_.name,
              .remedy = "check it with tilescope hosts check " + host_.name,
              .kind = ErrorKind::Environment},
             true};
+}
+
+Error noShell(const Host& host, const CommandOutcome& outcome)
+{
+    const std::string said = lastWords(outcome.err.empty() ? outcome.out : outcome.err);
+    return {.what = "its shell does not run a simple command: exit code " + std::to_string(outcome.code) +
+                    (said.empty() ? " and no words" : " (" + said + ")"),
+            .where = host.name,
+            .remedy = "check the account's shell, its login scripts and the set-up lines",
+            .kind = ErrorKind::Environment};
 }
 
 ConnectionError connectionError(const Host& host, std::string_view words)
@@ -318,18 +349,18 @@ ConnectionError connectionError(const Host& host, std::string_view words)
         return error("its host key is not in known_hosts",
                      "run ssh " + address + " once, compare the key and accept it");
     if (has("Permission denied") || has("Too many authentication failures"))
-        return error("it accepted no key (" + lastLine(words) + ")",
+        return error("it accepted no key (" + lastWords(words) + ")",
                      "load your key with ssh-add, or install it there with ssh-copy-id " + address);
     if (has("Could not resolve"))
-        return error("its name is unknown (" + lastLine(words) + ")",
+        return error("its name is unknown (" + lastWords(words) + ")",
                      "check the network and the address, or add it to ~/.ssh/config", true);
     if (has("refused"))
-        return error("it refuses connections (" + lastLine(words) + ")",
+        return error("it refuses connections (" + lastWords(words) + ")",
                      "check that its ssh server runs, and the port in ~/.ssh/config", true);
     if (has("timed out") || has("No route") || has("unreachable"))
-        return error("it cannot be reached (" + lastLine(words) + ")",
+        return error("it cannot be reached (" + lastWords(words) + ")",
                      "check the network, or a ProxyJump in ~/.ssh/config", true);
-    const std::string said = lastLine(words);
+    const std::string said = lastWords(words);
     return error(said.empty() ? "ssh cannot connect" : "ssh cannot connect (" + said + ")",
                  "run ssh " + address + " true and mend what it says", true);
 }

@@ -34,9 +34,12 @@ struct CommandOutcome {
     std::string err;
 };
 
-/// `text` as one word of a POSIX shell, for hosts whose shell may be any: only single quotes are used.
+/// `text` as one word of a POSIX shell, in single quotes. SshLink makes lines of such words fit for any login shell.
 /// \throws Error (Usage)  it has control characters
 std::string quotedForHost(std::string_view text);
+
+/// The last line that a program of a host printed, escaped and cut, for a sentence; may be empty.
+std::string lastWords(std::string_view words);
 
 /// One connection to a host that all commands and files share. A host that is this machine (Host::isLocal) needs none: its
 /// commands are started here. For others it is the system's ssh client with a control socket in a folder
@@ -82,6 +85,9 @@ private:
     std::filesystem::path ssh_;
     std::filesystem::path socket_;
 };
+
+/// That a host's shell did not run a line.
+Error noShell(const Host& host, const CommandOutcome& outcome);
 
 /// The sentence for what ssh says when it cannot connect.
 /// \param words  its standard error, untrusted
