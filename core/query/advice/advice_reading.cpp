@@ -472,7 +472,7 @@ private:
     void readMemory()
     {
         reader_.eachAllocEvent({.run = run_.run}, [&](const AllocEvent& event) {
-            if (!event.device || !filter_.hasMemoryOf(event.device))
+            if (!event.device || !filter_.hasDevice(event.device))
                 return !cancelled_();
             trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
             if (Bytes{event.allocated} > trace_.allocatedAtPeak) {

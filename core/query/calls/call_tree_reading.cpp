@@ -238,7 +238,7 @@ private:
         const CallKind place = placeOfBlocks();
         reader_.eachAllocEvent(window_, [&](const AllocEvent& event) {
             if (event.action != AllocAction::Alloc || !isInScope(event.step != kNoStep) ||
-                !topology_->hasMemoryOf(event.device) || !selection_.has(event.path))
+                !topology_->hasDevice(event.device) || !selection_.has(event.path))
                 return true;
             addBlocks(opNode(pathNode(processNode(topology_->topology().of(event.device)), event.path, place),
                              event.op),

@@ -77,7 +77,7 @@ void GpuSide::add(const DeviceEvent& event)
 
 void GpuSide::add(const AllocEvent& event)
 {
-    if (event.action == AllocAction::Alloc && event.device && filter_.hasMemoryOf(event.device) &&
+    if (event.action == AllocAction::Alloc && event.device && filter_.hasDevice(event.device) &&
         countedStep(event.step, scope_) != kNoStep && counts(filter_.topology().of(event.device), event.step))
         allocated_[event.path] += static_cast<double>(event.bytes);
 }

@@ -86,7 +86,7 @@ private:
     {
         std::map<std::pair<DeviceIndex, std::size_t>, std::size_t> places;
         for (const CounterTrack& track : reader_.counterTracks(run_)) {
-            if (!isMetric(track.name) || !isSelected(track.device))
+            if (!isMetric(track.name) || !filter_.hasDevice(track.device))
                 continue;
             const std::size_t metric = placeOf(track);
             auto& series = series_[track.device];
@@ -130,13 +130,6 @@ private:
         const MetricInfo* const info = metricNamed(track.name);
         table_.metrics.push_back({info ? std::string(info->key) : track.name, track.name, track.unit});
         return table_.metrics.size() - 1;
-    }
-
-    bool isSelected(DeviceIndex device) const
-    {
-        DeviceEvent event;
-        event.device = device;
-        return filter_.has(event);
     }
 
     /// The row of a kernel, by its group.

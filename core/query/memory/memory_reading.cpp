@@ -51,7 +51,7 @@ std::shared_ptr<const MemoryHistory> memoryOutline(const store::RunReader& reade
             continue;
         if (track.device)
             outline->gpus.push_back(track.device);
-        if (!filter.hasMemoryOf(track.device))
+        if (!filter.hasDevice(track.device))
             continue;
         auto [allocated, reserved] = curvesOf(reader, outline->run.run, track, shift);
         if (allocated.empty() || allocated.value(allocated.peak()) <= highest)

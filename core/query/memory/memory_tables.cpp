@@ -170,7 +170,7 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
     if (!query.topology.empty()) {
         const ProcessFilter filter(reader, table.run.run, query.topology);
         std::erase_if(table.events,
-                      [&filter](const AllocEvent& event) { return !filter.hasMemoryOf(event.device); });
+                      [&filter](const AllocEvent& event) { return !filter.hasDevice(event.device); });
     }
     const analysis::TextOf textOf = textsOf(reader);
     PathSelection selection(query.rangeGlob, textOf);

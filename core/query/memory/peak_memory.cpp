@@ -30,7 +30,7 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
             highest = peak;
     };
     for (const store::TrackInfo& track : reader.tracks(run.run)) {
-        if (track.kind != store::LaneKind::Memory || !filter.hasMemoryOf(track.device))
+        if (track.kind != store::LaneKind::Memory || !filter.hasDevice(track.device))
             continue;
         std::optional<Peak> before; // holds at the start of the window
         reader.eachPoints(run.run, track, [&](std::span<const store::MemoryPoint> points) {
@@ -49,7 +49,7 @@ std::optional<Peak> peakOf(const store::RunReader& reader, const store::RunRecor
             consider(*before);
     }
     if (const auto older = highest ? countOfBlocks(facts) : std::nullopt;
-        older && filter.hasMemoryOf(older->device) && older->time >= window.from && older->time < window.to)
+        older && filter.hasDevice(older->device) && older->time >= window.from && older->time < window.to)
         consider({older->device, older->time, older->allocated});
     return highest;
 }

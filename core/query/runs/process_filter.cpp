@@ -70,7 +70,7 @@ bool ProcessFilter::has(ThreadId thread) const
     return !process_ || !topology_.hasSeveral() || topology_.of(thread) == process_;
 }
 
-bool ProcessFilter::hasMemoryOf(DeviceIndex device) const
+bool ProcessFilter::hasDevice(DeviceIndex device) const
 {
     if (query_.device && (!device || device.value != *query_.device))
         return false;

@@ -63,8 +63,8 @@ public:
     bool has(const DeviceEvent& event) const;
     /// Host events of the process; none if only a device was requested.
     bool has(ThreadId thread) const;
-    /// The memory of a device, or of the host.
-    bool hasMemoryOf(DeviceIndex device) const;
+    /// What belongs to a device as a whole, such as its memory and its metrics; none: to the host.
+    bool hasDevice(DeviceIndex device) const;
     const TopologyIndex& topology() const { return topology_; }
 
 private:

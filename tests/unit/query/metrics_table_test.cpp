@@ -25,15 +25,19 @@ constexpr const char* kCopy = "Memset (Device)";
 /// before the step, so that none lies on a border.
 class MetricsOf : public ::testing::Test {
 protected:
-    MetricsOf()
+    MetricsOf() { write(file_, {}); }
+
+    static void write(const std::filesystem::path& file, const RunTopology& topology)
     {
         testing::FakeTrace trace;
         trace.step(0, 0, 4'000 * kMicro).range("step/forward", 0, 4'000 * kMicro);
         trace.kernel(kGemm, 0, 2'000 * kMicro).at("step/forward").launchedAt(0);
         for (int i = 0; i < 100; ++i)
             trace.memset(64, (2'000 + 10 * i) * kMicro, (2'010 + 10 * i) * kMicro);
-        store::RunWriter writer(file_, trace.strings());
+        store::RunWriter writer(file, trace.strings());
         writer.beginRun({"prog", "trace", "{}", "h", "Tilescope test"});
+        if (!topology.processes.empty())
+            writer.writeTopology(topology);
         writer.writeEnvironment(
             std::vector<EnvironmentEntry>{{kMetricInterval, std::to_string(kLength), "ns"},
                                           {kMetricDramPeak, "4000000000000", "B/s"},
@@ -153,6 +157,33 @@ TEST_F(MetricsOf, TellTheUseOfTensorCoresInTablesOfKernels)
     EXPECT_FALSE(
         kernels(store::RunReader(file_), {.range = "step/forward", .work = true}).rows[0].tensorActive)
         << "samples are of no place";
+}
+
+// Metrics are of a device, whichever process uses it.
+TEST_F(MetricsOf, ARankAreThoseOfItsDevice)
+{
+    RunTopology topology;
+    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    for (std::int16_t rank = 0; rank < 2; ++rank) {
+        topology.processes.push_back({.id = ProcessIndex{rank},
+                                      .pid = 100 + rank,
+                                      .host = "node",
+                                      .name = "python",
+                                      .rank = rank,
+                                      .worldSize = 2,
+                                      .clock = ClockIndex{0}});
+        topology.devices.push_back({.id = DeviceIndex{rank}, .ordinal = rank});
+        topology.streams.push_back(
+            {.device = DeviceIndex{rank}, .id = StreamId{7}, .process = ProcessIndex{rank}, .native = 7});
+    }
+    const std::filesystem::path file = folder_ / "ranks.tscope";
+    write(file, topology);
+    const store::RunReader reader(file);
+    const MetricsTable first = metrics(reader, {.topology = {.rank = 0}, .group = MetricsGroup::Family});
+    ASSERT_EQ(first.rows.size(), 2U);
+    EXPECT_EQ(first.rows[0].values[0].n, 18);
+    EXPECT_DOUBLE_EQ(first.rows[0].values[0].mean.value(), 90);
+    EXPECT_TRUE(metrics(reader, {.topology = {.rank = 1}, .group = MetricsGroup::Family}).rows.empty());
 }
 
 TEST_F(MetricsOf, AStepLimitsKernels)

@@ -307,8 +307,8 @@ protected:
         }
         const store::RunReader reader(file);
         EXPECT_EQ(hostMemoryProcess(reader, kRun), areSeveral ? ProcessIndex{} : ProcessIndex{1});
-        EXPECT_EQ(ProcessFilter(reader, kRun, {.rank = 1}).hasMemoryOf({}), !areSeveral);
-        EXPECT_FALSE(ProcessFilter(reader, kRun, {.rank = 0}).hasMemoryOf({}));
+        EXPECT_EQ(ProcessFilter(reader, kRun, {.rank = 1}).hasDevice({}), !areSeveral);
+        EXPECT_FALSE(ProcessFilter(reader, kRun, {.rank = 0}).hasDevice({}));
         return readTimeline(reader, kRun, testing::kNotCancelled).value();
     }
 
