@@ -528,6 +528,10 @@ const CollectiveRank* CollectiveRow::tightest() const
 std::string RanksTable::sentence() const
 {
     using Kind = analysis::StragglerVerdict::Kind;
+    const bool isWhole = !rows.empty() && rows.front().step == kNoStep;
+    if (straggler.kind == Kind::NothingToCompare && isWhole && rankCount > 1 &&
+        collectives.size() > static_cast<std::size_t>(incomplete))
+        return "Without steps no rank is called late: each collective says who was last.";
     if (straggler.kind == Kind::NothingToCompare)
         return rankCount < 2 ? "The run has one process: no other rank can be late."
                              : "No collective was recorded on all of its ranks: who is late is unknown.";

@@ -154,6 +154,7 @@ TEST_F(Kineto, RanksWithoutStepsAreDividedAsAWhole)
     const ImportedRun run = importedFiles({rank(0), rank(1)});
     const query::RanksTable table = query::ranks(*run.reader, {});
     ASSERT_THAT(table.rows, SizeIs(2));
+    EXPECT_THAT(table.sentence(), HasSubstr("No collective was recorded on all of its ranks"));
     for (const query::RankRow& row : table.rows) {
         EXPECT_EQ(row.step, kNoStep);
         EXPECT_EQ(row.parts.wall.length(), Nanoseconds(1'000'000));
