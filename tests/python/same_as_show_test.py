@@ -115,7 +115,7 @@ class SameAsShow(unittest.TestCase):
     def test_samples(self):
         for file in files():
             with self.subTest(file=file.name):
-                ofProcess = ("rank", "process", "pid")
+                ofProcess = ("rank", "process", "pid", "typical", "why")
                 expected = [{name: value for name, value in row.items() if name not in ofProcess} for row in shown(file, "samples")]
                 self.assertEqual(list(opened(file).samples()), expected)
 

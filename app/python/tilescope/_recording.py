@@ -413,47 +413,68 @@ def _steps_of(connection, run):
     on_gpu = any(_chunks(connection, table, run)[2] > 0 for table in ("kernel", "copy"))
     stored = connection.execute("select step, process, start, end, gpu_busy, launching, synchronizing, tracing, unexplained "
                                 "from step_total where run = ? order by start, id", (run,)).fetchall()
-    for step, process, start, end, *parts in stored or _computed_steps(connection, run, topology, on_gpu):
+    rows = stored or list(_computed_steps(connection, run, topology, on_gpu))
+    waits = {}
+    if any(parts and parts[-1] >= _steps.MUCH_UNRECORDED * (end - start) > 0 for _, _, start, end, *parts in rows if on_gpu):
+        device, calls = _events_of(connection, run, topology)
+        waits = {process: _steps.unrecorded(device[process], calls[process]) for process in device}
+    for step, process, start, end, *parts in rows:
         limit = _steps.verdict(end - start, *parts) if on_gpu else b"CPU"
+        waiting = _steps.length((max(start, wait[0]), min(end, wait[1])) for wait in waits.get(process, ())
+                                if wait[0] < end and wait[1] > start)
+        if waiting > 0 and waiting >= _steps.MUCH_UNRECORDED * (end - start):
+            limit = b"not judged"
         if not on_gpu:
             parts = (None,) * 5
         yield (run, step, topology.rank_of(process), *topology.numbers_of(process), start, end, end - start, *parts, limit)
 
 
+def _rows_of(connection, run, table, columns):
+    """(start, end, …) of the events of a table."""
+    return connection.execute("select start, start + duration, {} from {} where run = ? and id between ? and ?".format(
+        columns, table), (run, *_chunks(connection, table, run)[:2])).fetchall()
+
+
+def _texts_of(connection, run, table, column):
+    return dict(connection.execute("select id, text from string where id in (select {} from {} where run = ?)".format(
+        column, table), (run,)))
+
+
+def _events_of(connection, run, topology):
+    """The work on devices and the CUDA calls of each process: a step is about its own."""
+    device, calls = collections.defaultdict(list), collections.defaultdict(list)
+    for table in ("kernel", "copy"):
+        for start, end, launched, step, of, stream in _rows_of(connection, run, table, "start - queued, step, device, stream"):
+            device[topology.of_stream(of, stream)].append((start, end, launched, step, (of, stream)))
+    kinds = _texts_of(connection, run, "api_call", "kind")
+    for start, end, kind, thread in _rows_of(connection, run, "api_call", "kind, thread"):
+        calls[topology.of_thread(thread)].append((start, end, kinds.get(kind)))
+    return device, calls
+
+
 def _computed_steps(connection, run, topology, on_gpu):
     """The same as the rows of step_total, which only long runs have."""
-    def events(table, columns):
-        return connection.execute("select start, start + duration, {} from {} where run = ? and id between ? and ?".format(
-            columns, table), (run, *_chunks(connection, table, run)[:2])).fetchall()
-
-    def texts(table, column):
-        return dict(connection.execute("select id, text from string where id in (select {} from {} where run = ?)".format(
-            column, table), (run,)))
-
-    paths = texts("range", "path")
-    ranges = sorted((row for row in events("range", "step, path, thread")
+    paths = _texts_of(connection, run, "range", "path")
+    ranges = sorted((row for row in _rows_of(connection, run, "range", "step, path, thread")
                      if row[2] is not None and _steps.is_step(_text(paths.get(row[3])))), key=lambda row: row[0])
-    # Of each process: a step is about its own.
-    device, calls = collections.defaultdict(list), collections.defaultdict(list)
-    if on_gpu:
-        for table in ("kernel", "copy"):
-            for start, end, launched, step, of, stream in events(table, "start - queued, step, device, stream"):
-                device[topology.of_stream(of, stream)].append((start, end, launched, step, (of, stream)))
-        kinds = texts("api_call", "kind")
-        for start, end, kind, thread in events("api_call", "kind, thread"):
-            calls[topology.of_thread(thread)].append((start, end, kinds.get(kind)))
+    device, calls = (_events_of(connection, run, topology) if on_gpu
+                     else (collections.defaultdict(list), collections.defaultdict(list)))
     hosts = collections.defaultdict(dict)
     for start, end, step, _, thread in ranges:
         hosts[topology.of_thread(thread)].setdefault(step, (start, end))
     walls = {process: _steps.walls(of, device[process]) for process, of in hosts.items()}
     launches = {process: _steps.last_launches(of, device[process], calls[process]) for process, of in hosts.items()}
+    prepared = {process: _steps.prepared(walls[process], device[process], _steps.first_launches(of, device[process]))
+                for process, of in hosts.items()}
+    waits = {process: _steps.unrecorded(device[process], calls[process]) for process in hosts}
     for _, _, step, _, thread in ranges:
         process = topology.of_thread(thread)
         wall = walls[process][step]
         parts = ()
         if on_gpu:
-            parts = _steps.partition(wall, launches[process].get(step), _steps.overlapping(device[process], wall),
-                                     _steps.overlapping(calls[process], wall))
+            launched = [times[process][step] for times in (launches, prepared) if step in times[process]]
+            parts = _steps.partition(wall, max(launched, default=None), _steps.overlapping(device[process], wall),
+                                     _steps.overlapping(calls[process], wall), waits[process])
         yield (step, process, *wall, *parts)
 
 

@@ -3,6 +3,9 @@
 import collections
 
 GPU_BOUND_SHARE = 0.85
+LONGEST_LAUNCH = 1000000  # ns that a launch explains after its call has returned
+LONG_CALL = 100000  # ns; shorter calls return almost at once
+MUCH_UNRECORDED = 0.05  # share of a step's wall time from which it is not judged
 
 
 def union(intervals):
@@ -85,30 +88,77 @@ def last_launches(hosts, device, calls):
     return last
 
 
-def partition(wall, last_launch, device, calls):
+def first_launches(hosts, device):
+    """When the first work of each step was launched: {step: time}, without those of which nothing is known."""
+    first = {}
+    for _, _, launched, step, _ in device:
+        if launched is not None and step in hosts:
+            first[step] = min(launched, first.get(step, launched))
+    return first
+
+
+def prepared(found, device, firsts):
+    """Until when the host prepared the launch that ends a step: {step: time}. So does a step that ends when work of the next one
+    begins, as a period of the kernels does.
+
+    found   {step: (start, end)} from walls()
+    firsts  from first_launches()
+    """
+    begins = {start for start, _ in union((event[0], event[1]) for event in device)}
+    steps = list(found)
+    return {step: min(firsts[after], found[step][1]) for step, after in zip(steps, steps[1:])
+            if found[after][0] == found[step][1] and after in firsts and found[step][1] in begins}
+
+
+def unrecorded(device, calls):
+    """Times in which the GPU shows no activity, and yet work that was launched long before does not begin: it works on, or waits for,
+    what was not recorded. Disjoint intervals in ascending order; none where no launches were recorded.
+
+    device  (start, end, launched, …) of the kernels, copies and memsets of one process
+    calls   (start, end, kind) of its CUDA calls
+    """
+    if not any(kind == b"launch" for _, _, kind in calls):
+        return []
+    returned = {}
+    for start, end, kind in calls:
+        if kind in (b"launch", b"memory") and end - start >= LONG_CALL:
+            returned[start] = max(end, returned.get(start, end))
+    times, until = [], None
+    for start, end, launched, *_ in sorted(device, key=lambda event: (event[0], event[2] or 0)):
+        if launched is not None and (until is None or start >= until + LONGEST_LAUNCH):
+            begin = returned.get(launched, launched) if until is None else max(until, returned.get(launched, launched))
+            if start - begin >= LONGEST_LAUNCH:
+                times.append((begin, start))
+        until = end if until is None else max(until, end)
+    return times
+
+
+def partition(wall, last_launch, device, calls, waits=()):
     """(busy, launching, synchronizing, tracing, unexplained) in ns: disjoint parts that add up to the wall time.
 
-    An instant at which the GPU is idle belongs to the first matching part: work of the tracer covers it; the host is in
-    a call that waits; the host has not yet made the step's last launch or begun its last waiting call; none of these.
+    An instant at which the GPU is idle belongs to the first matching part: work that was launched long before does not begin, which is
+    unexplained; work of the tracer covers it; the host is in a call that waits; the host has not yet made the step's last launch or
+    begun its last waiting call; none of these.
 
     wall         (start, end) of the step, from walls()
     last_launch  when the host last launched for it; None: unknown
     device       (start, end, …) of the kernels, copies and memsets that overlap it
     calls        (start, end, kind) of the CUDA calls that overlap it
+    waits        from unrecorded()
     """
     def inside(events):
         return union((max(wall[0], event[0]), min(wall[1], event[1])) for event in events)
 
     idle = difference([wall] if wall[0] < wall[1] else [], inside(device))
     parts = [wall[1] - wall[0] - length(idle)]
-    for reason in (inside(call for call in calls if call[2] == b"overhead"),
+    for reason in (inside(waits), inside(call for call in calls if call[2] == b"overhead"),
                    inside(call for call in calls if call[2] in (b"synchronize", b"wait")),
                    union([(wall[0], _last_errand(wall, last_launch, calls))])):
         left = difference(idle, reason)
         parts.append(length(idle) - length(left))
         idle = left
-    busy, tracing, synchronizing, launching = parts
-    return busy, launching, synchronizing, tracing, length(idle)
+    busy, waiting, tracing, synchronizing, launching = parts
+    return busy, launching, synchronizing, tracing, waiting + length(idle)
 
 
 def verdict(wall, busy, launching, synchronizing, tracing, unexplained):
