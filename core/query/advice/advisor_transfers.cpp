@@ -9,7 +9,6 @@
 
 namespace tilescope::query {
 
-using analysis::AdviceRule;
 using analysis::Stake;
 using quantity::Unit;
 
@@ -97,7 +96,8 @@ std::string Advisor::equalCopiesText() const
     if (bytes == 0 || processes == 0)
         return {};
     return " Every step copies the same " + counted(static_cast<std::int64_t>(count) / processes, "size") +
-           " to the GPU, " + quantity::withUnit(static_cast<double>(bytes / processes), Unit::Bytes) +
+           " to the GPU, " +
+           quantity::withUnit(static_cast<double>(bytes) / static_cast<double>(processes), Unit::Bytes) +
            " in all: whether their contents change was not recorded.";
 }
 
