@@ -3,7 +3,6 @@
 #include "ui/experiment/job_status.h"
 #include "ui/experiment/sweep_queues.h"
 #include "ui/kit/page.h"
-#include "ui/theme/gradual_style.h"
 
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class Forecaster;
+class GradualPolish;
 class HostBox;
 class HostsDialog;
 class MenuButton;
@@ -101,7 +101,7 @@ private:
     QString specPath_;
     MenuButton* studies_ = nullptr;
     MenuButton* presets_ = nullptr;
-    WidgetTurns polishing_; ///< between assemble() and build()
+    std::unique_ptr<GradualPolish> polishing_; ///< between assemble() and build()
     bool isPreparing_ = false;
     bool isAssembled_ = false;
     QWidget* content_ = nullptr; ///< nullptr until makeEditor(), hidden until build()

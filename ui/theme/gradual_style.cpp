@@ -1,50 +1,33 @@
 #include "ui/theme/gradual_style.h"
 
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QEvent>
 #include <QStyle>
 #include <QTimer>
 
-#include <algorithm>
+#include <utility>
 
 namespace tilescope::ui {
 
 namespace {
 
-void leaveOut(QWidget& widget)
-{
-    widget.style()->unpolish(&widget);
-    widget.setAttribute(Qt::WA_WState_Polished, false);
-}
+constexpr int kTurnMs = 12;
 
-void style(QWidget& widget)
+// Calls `act` with the widgets from `next` on until the time slice ends. Returns whether all widgets were
+// processed.
+template <class Act>
+bool eachInTurn(const std::vector<QPointer<QWidget>>& widgets, std::size_t& next, const Act& act)
 {
-    if (widget.testAttribute(Qt::WA_WState_Polished))
-        return; // it was shown in the meantime
-    widget.setAttribute(Qt::WA_WState_Polished);
-    widget.style()->polish(&widget);
-    QEvent changed(QEvent::StyleChange);
-    QCoreApplication::sendEvent(&widget, &changed);
+    QElapsedTimer turn;
+    turn.start();
+    for (; next < widgets.size() && turn.elapsed() < kTurnMs; ++next)
+        if (widgets[next] != nullptr)
+            act(*widgets[next]);
+    return next == widgets.size();
 }
 
 } // namespace
-
-WidgetTurns innerWidgetsFirst(QWidget& widget)
-{
-    std::vector<QPointer<QWidget>> all{&widget};
-    for (QWidget* inner : widget.findChildren<QWidget*>())
-        all.emplace_back(inner);
-    std::reverse(all.begin(), all.end());
-    return WidgetTurns(std::move(all));
-}
-
-// Qt styles the widgets that it knows as polished, and others when they are shown.
-void leaveOutHiddenWidgets()
-{
-    for (QWidget* widget : QApplication::allWidgets())
-        if (!widget->isVisible())
-            widget->setAttribute(Qt::WA_WState_Polished, false);
-}
 
 GradualStyle::GradualStyle(std::vector<std::function<void()>> steps, std::function<void()> done)
     : steps_(std::move(steps)), done_(std::move(done))
@@ -54,13 +37,9 @@ GradualStyle::GradualStyle(std::vector<std::function<void()>> steps, std::functi
             window->setUpdatesEnabled(false);
             windows_.emplace_back(window);
         }
-    leaveOutHiddenWidgets();
-    std::vector<QPointer<QWidget>> widgets;
     for (QWidget* widget : QApplication::allWidgets())
         if (widget->testAttribute(Qt::WA_WState_Polished))
-            widgets.emplace_back(widget);
-    leftOut_ = WidgetTurns(widgets);
-    styled_ = WidgetTurns(std::move(widgets));
+            widgets_.emplace_back(widget);
     QTimer::singleShot(0, this, &GradualStyle::takeTurn);
 }
 
@@ -69,6 +48,25 @@ GradualStyle::~GradualStyle()
     for (const QPointer<QWidget>& window : windows_)
         if (window != nullptr)
             window->setUpdatesEnabled(true);
+}
+
+// Qt leaves out widgets that it does not know as polished.
+bool GradualStyle::leaveOut()
+{
+    return eachInTurn(widgets_, left_, [](QWidget& widget) {
+        widget.style()->unpolish(&widget);
+        widget.setAttribute(Qt::WA_WState_Polished, false);
+    });
+}
+
+bool GradualStyle::style()
+{
+    return eachInTurn(widgets_, styled_, [](QWidget& widget) {
+        widget.setAttribute(Qt::WA_WState_Polished);
+        widget.style()->polish(&widget);
+        QEvent changed(QEvent::StyleChange);
+        QCoreApplication::sendEvent(&widget, &changed);
+    });
 }
 
 // Qt notifies every widget without its own style of a change of style. Here, each is notified when it is
@@ -88,10 +86,10 @@ void GradualStyle::takeStep(const std::function<void()>& step)
 
 void GradualStyle::takeTurn()
 {
-    if (leftOut_.take(leaveOut)) {
+    if (leaveOut()) {
         if (step_ < steps_.size()) {
             takeStep(steps_[step_++]);
-        } else if (styled_.take(style)) {
+        } else if (style()) {
             const std::function<void()> done = std::move(done_); // it may delete this
             return done();
         }

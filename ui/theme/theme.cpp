@@ -134,7 +134,7 @@ void Theme::apply(ThemeChoice choice)
         QToolTip::setFont(body_);
     }
     styled_ = true;
-    leaveOutHiddenWidgets();
+    emit aboutToChange();
     // Where a style sheet replaces another, Qt styles each widget once for every widget around it.
     qApp->setStyleSheet(QString());
     QApplication::setPalette(qtPalette(*palette_));
@@ -150,6 +150,7 @@ void Theme::change(ThemeChoice choice)
         return; // a change that is under way reads the colours when it needs them
     if (changing_)
         return apply(choice); // back before it ended
+    emit aboutToChange();
     changing_ = std::make_unique<GradualStyle>(
         std::vector<std::function<void()>>{
             [] { qApp->setStyleSheet(QString()); },

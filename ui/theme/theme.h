@@ -54,6 +54,8 @@ public:
     QFont mono() const;
 
 signals:
+    /// Widgets are about to be styled in other colours.
+    void aboutToChange();
     void changed();
 
 protected:
