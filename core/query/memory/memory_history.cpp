@@ -118,8 +118,7 @@ private:
         if (topology_.empty())
             return;
         const ProcessFilter filter(reader_, history_->run.run, topology_);
-        std::erase_if(events,
-                      [&filter](const AllocEvent& event) { return !filter.hasDevice(event.device); });
+        std::erase_if(events, [&filter](const AllocEvent& event) { return !filter.hasDevice(event.device); });
     }
 
     std::int64_t fromOrigin(Timestamp time) const { return (time - history_->origin).count(); }
