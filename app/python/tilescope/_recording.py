@@ -413,10 +413,13 @@ def _steps_of(connection, run):
     on_gpu = any(_chunks(connection, table, run)[2] > 0 for table in ("kernel", "copy"))
     stored = connection.execute("select step, process, start, end, gpu_busy, launching, synchronizing, tracing, unexplained "
                                 "from step_total where run = ? order by start, id", (run,)).fetchall()
-    rows = stored or list(_computed_steps(connection, run, topology, on_gpu))
+    events = _events_of(connection, run, topology) if on_gpu and not stored else None
+    rows = stored or list(_computed_steps(connection, run, topology, events))
     waits = {}
-    if any(parts and parts[-1] >= _steps.MUCH_UNRECORDED * (end - start) > 0 for _, _, start, end, *parts in rows if on_gpu):
-        device, calls = _events_of(connection, run, topology)
+    size = sum(_chunks(connection, table, run)[2] for table in ("kernel", "copy", "api_call"))
+    if on_gpu and size <= _steps.MOST_JUDGED and any(
+            parts[-1] >= _steps.MUCH_UNRECORDED * (end - start) > 0 for _, _, start, end, *parts in rows):
+        device, calls = events or _events_of(connection, run, topology)
         waits = {process: _steps.unrecorded(device[process], calls[process]) for process in device}
     for step, process, start, end, *parts in rows:
         limit = _steps.verdict(end - start, *parts) if on_gpu else b"CPU"
@@ -452,13 +455,15 @@ def _events_of(connection, run, topology):
     return device, calls
 
 
-def _computed_steps(connection, run, topology, on_gpu):
-    """The same as the rows of step_total, which only long runs have."""
+def _computed_steps(connection, run, topology, events):
+    """The same as the rows of step_total, which only long runs have.
+
+    events  from _events_of(); None without a GPU
+    """
     paths = _texts_of(connection, run, "range", "path")
     ranges = sorted((row for row in _rows_of(connection, run, "range", "step, path, thread")
                      if row[2] is not None and _steps.is_step(_text(paths.get(row[3])))), key=lambda row: row[0])
-    device, calls = (_events_of(connection, run, topology) if on_gpu
-                     else (collections.defaultdict(list), collections.defaultdict(list)))
+    device, calls = events or (collections.defaultdict(list), collections.defaultdict(list))
     hosts = collections.defaultdict(dict)
     for start, end, step, _, thread in ranges:
         hosts[topology.of_thread(thread)].setdefault(step, (start, end))
@@ -471,7 +476,7 @@ def _computed_steps(connection, run, topology, on_gpu):
         process = topology.of_thread(thread)
         wall = walls[process][step]
         parts = ()
-        if on_gpu:
+        if events:
             launched = [times[process][step] for times in (launches, prepared) if step in times[process]]
             parts = _steps.partition(wall, max(launched, default=None), _steps.overlapping(device[process], wall),
                                      _steps.overlapping(calls[process], wall), waits[process])

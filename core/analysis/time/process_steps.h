@@ -14,7 +14,8 @@ namespace tilescope::analysis {
 
 /// Partitions the wall times (StepWalls) of the traced steps of one process.
 ///
-/// A step that ends when work of the next one begins, as a period of the kernels does, ends with preparing that work's launch.
+/// A period of the kernels ends when the first work of the next one begins. While the GPU is idle before that, the host
+/// prepares the launch of this work.
 ///
 /// Steps come in start order, each before the launches within it and before device events; otherwise events come in
 /// any order. One thread. Memory grows with the number of steps, waiting calls and gaps in device activity.

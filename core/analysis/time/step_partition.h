@@ -24,16 +24,16 @@ struct StepPartition {
 
 /// Partitions the wall time of a step by recorded events, without fitting.
 ///
-/// An instant at which the GPU is idle belongs to the first matching part: work that was launched long before does not begin,
-/// which is unexplained; a tracing overhead covers it; the host is in a synchronizing call; it is before the return of the step's last launch or the start of its
-/// last synchronizing call, so that the host has not reached its next call (preparing a launch, or freeing
-/// the graph after backward); otherwise it is unexplained.
+/// An instant at which the GPU is idle belongs to the first matching part: it lies in `unrecorded`, and is
+/// unexplained; a tracing overhead covers it; the host is in a synchronizing call; it is before the return of the
+/// step's last launch or the start of its last synchronizing call, so that the host has not reached its next call
+/// (preparing a launch, or freeing the graph after backward); otherwise it is unexplained.
 ///
 /// \param wall    the step's host range
 /// \param device  events of the run, in any order; events outside the step are ignored
 /// \param calls   CUDA calls of the run, in any order: synchronizing ones, overheads and, with trace: full,
 ///                launches
-/// \param unrecorded  a result of UnrecordedWork::times()
+/// \param unrecorded  a result of UnrecordedWork::times(): work that was launched long before does not begin
 /// O(n log n).
 StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
                             std::span<const ApiCall> calls, std::span<const Interval> unrecorded = {});

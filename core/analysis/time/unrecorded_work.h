@@ -11,8 +11,8 @@ namespace tilescope::analysis {
 /// Times in which the devices of a process work on, or wait for, what was not recorded: they show no activity, and yet
 /// work that was launched long before does not begin.
 ///
-/// So it is where a profiler starts while earlier work is queued, or leaves activities out. A launch explains at most 1 ms after
-/// its call has returned. Nothing is known where no launch calls were recorded.
+/// This happens if a profiler starts while earlier work is queued, or does not record all activities. Work normally
+/// begins within 1 ms after its launch call has returned. Nothing is known where no launch calls were recorded.
 ///
 /// Calls and activities come in any order. One thread. Memory grows with the number of gaps of at least 1 ms, and of calls that
 /// launch and take at least 0.1 ms.
