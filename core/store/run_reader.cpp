@@ -20,15 +20,6 @@ namespace fs = std::filesystem;
 class RunReader::Impl : public StoredRows {
 public:
     using StoredRows::StoredRows;
-
-    std::vector<RunId> runIds(const char* sql)
-    {
-        std::vector<RunId> ids;
-        SQLite::Statement row(database(), sql);
-        while (row.executeStep())
-            ids.push_back(RunId{row.getColumn(0).getInt64()});
-        return ids;
-    }
 };
 
 RunReader::RunReader(const fs::path& file)
@@ -70,13 +61,19 @@ void RunReader::eachRun(RunId first, RunId last, const std::function<bool(RunRec
 
 std::vector<RunId> RunReader::runIds() const
 {
-    return impl_->use([&] { return impl_->runIds("select id from run order by id"); });
+    return impl_->use([&] { return impl_->runIds(); });
 }
 
 std::vector<RunId> RunReader::runsWithRanges() const
 {
-    return impl_->use(
-        [&] { return impl_->runIds("select distinct run from chunk where source = 'range' order by run"); });
+    return impl_->use([&] {
+        std::vector<RunId> ids;
+        SQLite::Statement row(impl_->database(),
+                              "select distinct run from chunk where source = 'range' order by run");
+        while (row.executeStep())
+            ids.push_back(RunId{row.getColumn(0).getInt64()});
+        return ids;
+    });
 }
 
 std::vector<Phase> RunReader::timedPhases() const

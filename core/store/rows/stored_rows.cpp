@@ -1,6 +1,7 @@
 #include "core/store/rows/stored_rows.h"
 
 #include "core/base/error.h"
+#include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/model/text.h"
 #include "core/store/file/writer_lock.h"
@@ -16,6 +17,8 @@ namespace tilescope::store {
 namespace {
 
 constexpr std::size_t kMostDirectories = 1000; // of runs, in memory at a time
+constexpr std::int64_t kFirstRun = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLastRun = std::numeric_limits<std::int64_t>::max();
 
 /// The numbers of the columns of `run`: a file may have many runs.
 struct RunColumns {
@@ -115,12 +118,43 @@ RunRecord recordFrom(SQLite::Statement& row, const RunColumns& at)
 std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 {
     std::vector<RunRecord> records;
-    eachRun(only.value_or(std::numeric_limits<std::int64_t>::min()),
-            only.value_or(std::numeric_limits<std::int64_t>::max()), [&records](RunRecord&& record) {
+    eachRun(only.value_or(kFirstRun), only.value_or(kLastRun), [&records](RunRecord&& record) {
                 records.push_back(std::move(record));
                 return true;
             });
     return records;
+}
+
+std::vector<RunId> StoredRows::runIds()
+{
+    std::vector<RunId> ids;
+    const StatementCache::Handle row = connection.query(
+        "select run.id, chunk.id from run left join chunk on chunk.run = run.id and chunk.source = 'run' "
+        "order by run.id");
+    while (row->executeStep()) {
+        const RunId id{row->getColumn(0).getInt64()};
+        if (!ids.empty() && id <= ids.back())
+            damaged("its runs are not in their order");
+        if (row->getColumn(1).isNull() && connection.hasChecksums())
+            damaged("the row of run " + row->getColumn(0).getString() + " is not as it was written");
+        ids.push_back(id);
+    }
+    requireRuns(kFirstRun, kLastRun, std::ssize(ids));
+    return ids;
+}
+
+/// A damaged page can lose the row of a run, or give it another number, with all else intact.
+void StoredRows::requireRuns(std::int64_t first, std::int64_t last, std::int64_t found)
+{
+    if (!connection.hasChecksums())
+        return;
+    const StatementCache::Handle written =
+        connection.query("select count(*) from chunk where source = 'run' and run between ? and ?");
+    written->bind(1, first);
+    written->bind(2, last);
+    if (const std::int64_t runs = integerOf(*written); runs != found)
+        damaged(counted(runs, "run") + (runs == 1 ? " was" : " were") + " written, " + std::to_string(found) +
+                (found == 1 ? " is" : " are") + " there");
 }
 
 void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take)
@@ -136,6 +170,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
     const RunColumns at{row};
     const int statusColumn = row.getColumnIndex("status");
     std::optional<std::int64_t> before;
+    std::int64_t found = 0;
     std::optional<bool> written; // by a writer that lives
     while (row.executeStep()) {
         const std::optional<RunStatus> status = fromWord<RunStatus>(store::text(row, statusColumn));
@@ -147,6 +182,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
         if (before && id <= *before)
             damaged("its runs are not in their order");
         before = id;
+        ++found;
         RunRecord record = recordFrom(row, at);
         record.result.status = *status;
         if (*status == RunStatus::Running) {
@@ -162,6 +198,7 @@ void StoredRows::eachRun(std::int64_t first, std::int64_t last, const std::funct
         if (!take(std::move(record)))
             return;
     }
+    requireRuns(first, last, found);
 }
 
 std::vector<IdInterval> StoredRows::intervalsOf(SQLite::Statement& chunk)

@@ -42,6 +42,9 @@ public:
         });
     }
 
+    /// The numbers of all runs, ascending.
+    /// \throws Error  not all that were written are there
+    std::vector<RunId> runIds();
     std::vector<RunRecord> runs(std::optional<std::int64_t> only);
     /// From one number to another; ends early where `take` returns false.
     void eachRun(std::int64_t first, std::int64_t last, const std::function<bool(RunRecord&&)>& take);
@@ -100,6 +103,7 @@ private:
         std::map<std::string, ChunkDirectory, std::less<>> byTable;
     };
     void refresh(std::int64_t run, Directories& directories);
+    void requireRuns(std::int64_t first, std::int64_t last, std::int64_t found);
     /// The ids of rows, from a query of kChunkColumns.
     static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk);
     void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,

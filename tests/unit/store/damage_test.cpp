@@ -5,6 +5,7 @@
 #include "core/store/maintenance/maintenance.h"
 #include "store_fixture.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -315,6 +316,30 @@ TEST(Damage, APageOfRunsInAnothersPlaceIsNoticed)
         }
     }
     EXPECT_GT(swaps, 100);
+}
+
+/// Samples and reports need the numbers of the runs only, not their rows.
+TEST(Damage, ALostRunIsNoticedByThoseWhoReadOnlyTheNumbersOfRuns)
+{
+    const TemporaryFolder folder;
+    const fs::path whole = folder / "whole.tscope";
+    {
+        const StringTable strings;
+        RunWriter writer(whole, strings);
+        for (int run = 0; run < 3; ++run) {
+            writer.beginRun(header());
+            writer.endRun({});
+        }
+    }
+    EXPECT_EQ(RunReader(whole).runIds().size(), 3U);
+    for (const char* damage : {"delete from run where id = 2", "update run set id = 0 where id = 3",
+                               "update run set id = 7 where id = 3", "delete from run"}) {
+        const fs::path file = folder / "damaged.tscope";
+        fs::copy_file(whole, file, fs::copy_options::overwrite_existing);
+        SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(damage);
+        EXPECT_THROW(RunReader(file).runIds(), Error) << damage;
+        EXPECT_THROW(RunReader(file).runs(), Error) << damage;
+    }
 }
 
 } // namespace tilescope::store
