@@ -222,6 +222,8 @@ TEST_F(OnHost, GoesOnWithoutItsClientAndIsAttachedTo)
     EXPECT_EQ(jobs[0]["output"], (fs::canonical(folder.path()) / "a.tscope").string());
     const ProgramResult attached = tilescope({"hosts", "attach", "gpubox", jobs[0]["job"]});
     EXPECT_EQ(attached.code, 0) << attached.err;
+    EXPECT_THAT(attached.out, HasSubstr("2 of 2 points: 2 ok"));
+    EXPECT_THAT(attached.out, HasSubstr("seed=1"));
     EXPECT_EQ(statuses("a.tscope"), (std::vector<std::string>{"ok", "ok"}));
     EXPECT_EQ(jobsThere(), 0u);
 }
@@ -306,6 +308,48 @@ TEST_F(OnHost, FetchesOnlyPiecesThatChanged)
     EXPECT_LT(traffic(), 10'000u) << "shorter, with the same pieces";
     usual();
 }
+
+#ifdef RECORDED_PROGRAM
+// The working files only grow: a later state needs their new bytes, rounded up to pieces.
+TEST_F(OnHost, OpensARecordingThatGrows)
+{
+    const fs::path there = sshd->remote();
+    std::map<std::string, std::string> recording = environment;
+    recording["HOME"] = there.string();
+    Program growing({TILESCOPE_PROGRAM, "record", "--no-memory", "-o", (there / "grows.tscope").string(),
+                     "--", RECORDED_PROGRAM, "watched"},
+                    there, recording);
+    ASSERT_TRUE(growing.waitFor("turn 20"));
+    const auto traffic = [&] { return fs::file_size(there / "traffic"); };
+    sshd->setForcedCommand("{ env -i HOME=" + there.string() +
+                           " PATH=/usr/bin:/bin /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"; echo $? >code.$$; } | "
+                           "tee -a traffic; exit $(cat code.$$)");
+    const auto kernels = [&] {
+        fs::remove(there / "traffic");
+        const ProgramResult shown = tilescope({"show", "gpubox:grows.tscope", "kernels", "--format", "json"});
+        EXPECT_EQ(shown.code, 0) << shown.err;
+        std::int64_t sum = 0;
+        if (shown.code == 0)
+            for (const auto& row : nlohmann::json::parse(shown.out))
+                sum += row["instances"].get<std::int64_t>();
+        return sum;
+    };
+    const std::int64_t first = kernels();
+    EXPECT_GT(first, 0);
+    ASSERT_TRUE(growing.waitFor("turn 200"));
+    const std::int64_t second = kernels();
+    EXPECT_GT(second, first);
+    EXPECT_THAT(tilescope({"show", "gpubox:grows.tscope", "environment"}).out,
+                HasSubstr("a process still runs"));
+    std::ofstream(there / "end") << "end";
+    EXPECT_EQ(growing.wait().code, 0);
+    EXPECT_GT(kernels(), second);
+    EXPECT_GT(traffic(), fs::file_size(there / "grows.tscope"));
+    EXPECT_GT(kernels(), second);
+    EXPECT_LT(traffic(), 10'000u) << "nothing changed";
+    usual();
+}
+#endif
 
 TEST_F(OnHost, RunsProgramsAndDoctorThere)
 {

@@ -13,6 +13,12 @@
 
 #include <sys/mount.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+
 namespace tilescope::hosts {
 
 using machine::Finding;
@@ -219,6 +225,74 @@ TEST_F(SshLinks, InstallSaysThatTheDiskIsFull)
     }
     EXPECT_TRUE(leftBehind().empty());
     umount((sshd->remote() / ".cache").c_str());
+}
+
+// fish and csh read backslashes, quotes and exclamation marks of a quoted word differently from sh.
+TEST_F(SshLinks, SendLinesThatEveryLoginShellReadsAlike)
+{
+    const std::string odd = "it's \"a\" \\ \\\\ b! !x $HOME `id` * ~ %s \xc3\xbc \\n";
+    const fs::path noted = sshd->remote() / "line";
+    const auto serveBy = [&](const std::string& shell) {
+        sshd->setForcedCommand("printf %s \"$SSH_ORIGINAL_COMMAND\" >" + noted.string() +
+                               "\nexec env -i HOME=" + sshd->remote().string() + " PATH=/usr/bin:/bin " +
+                               shell + " -c \"$SSH_ORIGINAL_COMMAND\"");
+    };
+    SshLink link(box);
+    link.open();
+    for (const char* shell : {"/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/bin/ksh", "/bin/tcsh",
+                              "/bin/csh", "/usr/bin/fish"}) {
+        if (!fs::exists(shell))
+            continue;
+        serveBy(shell);
+        EXPECT_EQ(link.run("printf %s " + quotedForHost(odd)).out, odd) << shell;
+        EXPECT_EQ(link.run("f() { return 7; }; ! test -d / || f").code, 7) << shell;
+    }
+    std::ifstream in(noted);
+    const std::string line{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(std::ranges::count(line, '\''), 4) << line;
+    for (const char* unlike : {"!", "\\'", "\\\\", "'\\"})
+        EXPECT_EQ(line.find(unlike), std::string::npos) << unlike << " in " << line;
+}
+
+TEST_F(SshLinks, SayThatAShellRunsNothing)
+{
+    sshd->setForcedCommand("echo 'Welcome'; echo 'This account is not available.'; exit 1");
+    SshLink link(box);
+    link.open();
+    try {
+        install(link, smallBundle("x"));
+        ADD_FAILURE() << "nothing can be installed there";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what, "its shell does not run a simple command: exit code 1 (This account is not "
+                              "available.)");
+        EXPECT_EQ(error.exitCode(), 4);
+    }
+    sshd->setForcedCommand("exec cat");
+    EXPECT_THROW(install(link, smallBundle("x")), Error);
+}
+
+TEST_F(SshLinks, CheckFindsDisksThatRunNothingOrTakeNoFiles)
+{
+    const fs::path cache = sshd->remote() / ".cache";
+    fs::create_directories(cache);
+    const auto examined = [&](unsigned long flags, const char* options) -> std::optional<Finding> {
+        if (mount("none", cache.c_str(), "tmpfs", flags, options) != 0)
+            return {};
+        SshLink link(box);
+        std::map<std::string, Finding> found;
+        checkHost(link, smallBundle("x"), [&](const Finding& finding) { found[finding.topic] = finding; });
+        umount(cache.c_str());
+        return found["free space"];
+    };
+    const auto noExec = examined(MS_NOEXEC, "size=400m");
+    if (!noExec)
+        GTEST_SKIP() << "no disk can be mounted (needs root)";
+    EXPECT_EQ(noExec->verdict, Finding::Verdict::Missing);
+    EXPECT_THAT(noExec->finding, HasSubstr("noexec"));
+    const auto noFiles = examined(0, "size=400m,nr_inodes=20");
+    EXPECT_EQ(noFiles->verdict, Finding::Verdict::Missing);
+    EXPECT_THAT(noFiles->finding, HasSubstr("more files"));
+    EXPECT_EQ(examined(0, "size=400m")->verdict, Finding::Verdict::Ok);
 }
 
 TEST_F(SshLinks, StopWhenAsked)
