@@ -174,9 +174,9 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
         return;
     if (*op != kNoOpCall)
         noteLaunch(event.op, event.step);
-    noteReplay(event, isLaunched);
     ProcessIndex process = topology_.of(event.device, event.stream);
     process = process ? process : topology_.of(event.launchThread);
+    noteReplay(event, process, isLaunched);
     const bool isTraced = event.step != kNoStep;
     const bool isReplayed = event.graphNode != 0;
     bool isNew = false;
@@ -231,19 +231,18 @@ void CallTotalsWriter::noteLaunch(OpId op, std::int32_t step)
 
 /// Clears countsWork_ if kernels outside a graph share a launch, because totals do not distinguish them from
 /// others.
-void CallTotalsWriter::noteReplay(const DeviceEvent& event, bool isLaunched)
+void CallTotalsWriter::noteReplay(const DeviceEvent& event, ProcessIndex process, bool isLaunched)
 {
     if (event.kind != DeviceEventKind::Kernel || event.graphNode != 0 || !isLaunched || !event.correlation ||
         !countsWork_)
         return;
-    constexpr std::uint32_t kMostCorrelations = 1U << 30;
-    const std::uint32_t number = event.correlation.value;
-    countsWork_ = number < kMostCorrelations && !(number < correlations_.size() && correlations_[number]);
-    if (!countsWork_)
-        return;
-    if (number >= correlations_.size())
-        correlations_.resize(std::size_t{number} + 1);
-    correlations_[number] = true;
+    constexpr unsigned kHalf = 16;
+    const std::uint64_t ofProcess = static_cast<std::uint32_t>(process.value);
+    std::vector<bool>& known = correlations_[ofProcess << kHalf | event.correlation.value >> kHalf];
+    known.resize(1U << kHalf);
+    const std::uint32_t number = event.correlation.value & ((1U << kHalf) - 1);
+    countsWork_ = !known[number];
+    known[number] = true;
 }
 
 void CallTotalsWriter::add(const AllocEvent& event)

@@ -60,7 +60,7 @@ private:
     std::optional<std::uint32_t> totalOf(OpId op);
     void noteLaunch(OpId op, std::int32_t step);
     void noteStep(ActivityTotal& total, std::int32_t step);
-    void noteReplay(const DeviceEvent& event, bool isLaunched);
+    void noteReplay(const DeviceEvent& event, ProcessIndex process, bool isLaunched);
     void finish();
     void giveUp();
     void writeOps();
@@ -78,7 +78,9 @@ private:
     std::vector<Op> together_; ///< that start at one instant
     analysis::OpTotals selfTimes_;
     std::unordered_set<std::uint32_t> awaited_; ///< ops that others named and that are not known
-    std::vector<bool> correlations_;            ///< of kernels outside CUDA graphs
+    /// Of kernels outside CUDA graphs: bits by process and the upper half of the number. A recording has few such halves,
+    /// wherever its numbers begin.
+    std::unordered_map<std::uint64_t, std::vector<bool>> correlations_;
     bool countsWork_ = true;
     bool knowsSteps_ = true;
 };
