@@ -11,6 +11,7 @@
 #include "core/model/environment_facts.h"
 #include "core/query/advice/activity_kinds.h"
 #include "core/query/path/path_steps.h"
+#include "core/query/runs/per_process.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
@@ -92,41 +93,257 @@ void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
         std::erase_if(traces, [&](const AdviceTrace& trace) { return !hasSteps(trace); });
 }
 
-/// Reads one process.
+/// What the processes of a run have in common.
+struct RunFacts {
+    RunFacts(const store::RunReader& ofReader, const store::RunRecord& ofRun, const StepChoice& ofSteps,
+             AdviceSources& ofAll, const std::function<bool()>& isCancelled)
+        : reader(ofReader), run(ofRun), choice(ofSteps), sources(ofAll), cancelled(isCancelled),
+          topology(ofReader.topology(ofRun.run)), environment(ofReader.environment(ofRun.run)),
+          counts(ofReader.counts(ofRun.run)), computedSteps(threadsOfComputedSteps(ofReader, ofRun.run)),
+          textOf(textsOf(ofReader)), kernels(ofReader, ofRun.run)
+    {
+    }
+
+    const store::RunReader& reader;
+    const store::RunRecord& run;
+    const StepChoice& choice;
+    AdviceSources& sources;
+    const std::function<bool()>& cancelled;
+    const RunTopology topology;
+    const std::vector<EnvironmentEntry> environment;
+    const store::EventCounts counts;
+    const std::unordered_set<ThreadId> computedSteps; ///< their threads
+    const analysis::TextOf textOf;
+    RunKernels kernels;
+    analysis::RecomputedOps recomputation;
+    /// Read when a process needs them.
+    const std::vector<analysis::RecordedStep>& steps(const TopologyIndex& index)
+    {
+        if (!steps_)
+            steps_ = pathSteps(reader, run.run, index, cancelled);
+        return *steps_;
+    }
+
+private:
+    std::optional<std::vector<analysis::RecordedStep>> steps_;
+};
+
+/// The trace of one process. Events come by kind, each kind nearly in start order: ranges, ops, calls, device events,
+/// frames, allocations, those that addToReadings() lists.
 class AdviceReading {
 public:
-    /// \param sources  gets those of this process too
-    AdviceReading(const store::RunReader& reader, const store::RunRecord& run, const RunTopology& all,
-                  const ProcessQuery& topology, const TracedProcess* process, AdviceSources& sources,
-                  const StepChoice& choice, const std::function<bool()>& cancelled)
-        : reader_(reader), run_(run), choice_(choice), cancelled_(cancelled), sources_(sources),
-          textOf_(textsOf(reader)), filter_(reader, run.run, topology), kernels_(reader, run.run),
-          kinds_(textOf_, kernels_, trace_, sources)
+    /// \param all  kept by the caller
+    AdviceReading(RunFacts& all, const ProcessQuery& topology, const TracedProcess* process)
+        : all_(all), reader_(all.reader), run_(all.run), choice_(all.choice), sources_(all.sources),
+          textOf_(all.textOf), filter_(all.reader, all.run.run, topology),
+          kinds_(textOf_, all.kernels, trace_, all.sources)
     {
         if (process)
             trace_.rank = process->rank;
         trace_.numbers = numbersOf(filter_.topology(), process ? process->id : ProcessIndex{});
         process_ = trace_.numbers.process;
-        readDevices(all);
+        trace_.onGpu = all.counts.deviceEvents > 0;
+        trace_.hasHostEvents = all.counts.ranges + all.counts.ops + all.counts.frames > 0;
+        readDevices(all.topology);
     }
 
-    AdviceTrace read()
+    const ProcessFilter& filter() const { return filter_; }
+    bool onGpu() const { return trace_.onGpu; }
+
+    AdviceTrace take()
     {
-        const store::EventCounts counts = reader_.counts(run_.run);
-        trace_.onGpu = counts.deviceEvents > 0;
-        trace_.hasHostEvents = counts.ranges + counts.ops + counts.frames > 0;
-        findFirstWork();
-        readRanges();
-        readOps();
-        readCalls();
-        readActivities();
-        if (counts.frames > 0)
-            readFrames();
-        readMemory();
         finish();
-        if (cancelled_())
+        if (all_.cancelled())
             trace_.walls.clear();
         return std::move(trace_);
+    }
+
+    /// The first launch of the process: any call before it may initialise CUDA.
+    bool knowsFirstWork() const { return firstWork_ != Timestamp::min(); }
+    void noteFirstWork(const DeviceEvent& event)
+    {
+        if (!knowsFirstWork() && filter_.has(event))
+            firstWork_ = event.launched == Timestamp{} ? event.start : event.launched;
+    }
+
+    void add(const Range& range)
+    {
+        if (!filter_.has(range.thread))
+            return;
+        if (stepPaths_.isStep(range))
+            steps_.push_back(range);
+        if (loads(range.name))
+            loadingRanges_.push_back(range);
+        cover(range.start, range.end);
+        if (range.id && range.id.value < kMostNumbered) {
+            if (range.id.value >= rangePaths_.size())
+                rangePaths_.resize(std::size_t{range.id.value} + 1);
+            rangePaths_[range.id.value] = range.path;
+        }
+    }
+
+    /// The thread that counts is known once all steps are.
+    void endRanges()
+    {
+        std::ranges::sort(steps_, {}, &Range::start);
+        for (const Range& step : steps_)
+            walls_.addStep(step.step, {step.start, step.end});
+        lastLaunches_.assign(steps_.size(), Timestamp::min());
+        firstLaunches_.assign(steps_.size(), Timestamp::max());
+        if (!steps_.empty())
+            mainThread_ = threadOf(steps_.front());
+        for (const Range& range : loadingRanges_)
+            addLoading("range", range.name, range.thread, range.start, range.end);
+        loadingRanges_ = {};
+        steps_ = {};
+    }
+
+    /// Again, after endRanges(), of a run with a GPU.
+    void addStart(const Range& range)
+    {
+        if (filter_.has(range.thread))
+            addStart("range", range.name, range.thread, {range.start, range.end});
+    }
+
+    void add(const Op& op)
+    {
+        if (!filter_.has(op.thread))
+            return;
+        cover(op.start, op.end);
+        addLoading("op", op.name, op.thread, op.start, op.end);
+        if (trace_.onGpu) {
+            addStart("op", op.name, op.thread, {op.start, op.end});
+            addCode({op.start, op.end});
+            trace_.hasOps = true;
+        }
+    }
+
+    void endOps() { trace_.hasBackwardOps = all_.recomputation.hasBackward(); }
+
+    /// Again, after endOps(), of a run without a GPU.
+    void addRecomputed(const Op& op)
+    {
+        if (filter_.has(op.thread) && all_.recomputation.has(op.id))
+            trace_.recomputed.push_back(
+                {{op.start, op.end},
+                 sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
+    }
+
+    void add(const ApiCall& call)
+    {
+        if (!filter_.has(call.thread))
+            return;
+        const analysis::Interval time{call.start, call.end};
+        trace_.hasCalls = true;
+        unrecorded_.addCall(call.kind, time);
+        cover(call.start, call.end);
+        addCode(time);
+        if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
+            return;
+        if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
+            longLaunches_.emplace(call.correlation.value, LongLaunch{time, call.name});
+        switch (call.kind) {
+        case ApiKind::Overhead:
+            trace_.host.tracing.push_back(time);
+            break;
+        case ApiKind::Synchronize:
+            starts_.push_back(call.start);
+            if (isOwnTiming(call))
+                timing_.push_back(time);
+            else if (holdsTheHost(textOf_(call.name)))
+                addWait(call);
+            break;
+        case ApiKind::Wait:
+            waitedFor_.push_back(time);
+            break;
+        case ApiKind::Launch:
+            noteLaunch(stepAt(call.start), call.end);
+            break;
+        case ApiKind::Memory:
+            if (const std::string_view name = textOf_(call.name); isAllocation(name))
+                trace_.host.allocating.push_back(
+                    {time, sources_.of({.kind = "call",
+                                        .name = std::string(name),
+                                        .place = kinds_.placeOf(pathOf(call.range))})});
+            else if (holdsTheHost(name))
+                addWait(call);
+            break;
+        default:
+            break;
+        }
+    }
+
+    void noteCollective(CorrelationId correlation) { kinds_.noteCollective(correlation); }
+
+    void add(const DeviceEvent& event)
+    {
+        if (!filter_.has(event))
+            return;
+        cover(event.start, event.end);
+        unrecorded_.addActivity(event);
+        noteActivity(event);
+        const std::uint32_t kind = kinds_.of(event, all_.recomputation.has(event.op));
+        if (event.kind == DeviceEventKind::Kernel && launchedNames_.insert(event.name).second)
+            addFirstLaunch(event);
+        const auto number = static_cast<std::uint32_t>(trace_.activities.size());
+        if (trace_.kinds[kind].isBetweenHostAndDevice())
+            trace_.copies.push_back({number, event.bytes});
+        if (trace_.kinds[kind].work == analysis::DeviceWork::Communication)
+            trace_.communications.emplace_back(number, event.correlation.value);
+        if (event.graphNode != 0)
+            trace_.replayed.push_back(number);
+        trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
+        if (event.start > busyUntil_)
+            trace_.host.next.push_back({{event.start, event.end}, kinds_.placeSourceOf(kind)});
+        busyUntil_ = std::max(busyUntil_, event.end);
+    }
+
+    /// Before the first frame.
+    void beginFrames()
+    {
+        for (WaitingCall& wait : waits_)
+            waitsByThread_[wait.thread].push_back(&wait);
+        for (auto& [thread, list] : waitsByThread_)
+            std::ranges::sort(list, {}, [](const WaitingCall* wait) { return wait->time.time.start; });
+    }
+
+    /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
+    void add(const Frame& frame)
+    {
+        if (!filter_.has(frame.thread))
+            return;
+        addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
+        if (trace_.onGpu)
+            addStart("frame", frame.name, frame.thread, {frame.start, frame.end});
+        const auto found = waitsByThread_.find(frame.thread);
+        if (found == waitsByThread_.end())
+            return;
+        auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
+            return each->time.time.start;
+        });
+        const std::string_view name = textOf_(frame.name);
+        const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
+        for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
+            WaitingCall& call = **wait;
+            const bool isBetter =
+                call.isLibrary != isLibrary ? call.isLibrary : frame.start >= call.frameStart;
+            if (call.frame && !isBetter)
+                continue;
+            call.frame = frame.name;
+            call.frameStart = frame.start;
+            call.isLibrary = isLibrary;
+        }
+    }
+
+    void add(const AllocEvent& event)
+    {
+        if (!event.device || !filter_.hasDevice(event.device))
+            return;
+        trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
+        if (Bytes{event.allocated} > trace_.allocatedAtPeak) {
+            trace_.allocatedAtPeak = Bytes{event.allocated};
+            trace_.reservedAtPeak = Bytes{event.reserved};
+        }
     }
 
 private:
@@ -141,8 +358,7 @@ private:
     };
     void readDevices(const RunTopology& topology)
     {
-        const std::vector<EnvironmentEntry> environment = reader_.environment(run_.run);
-        const auto valueOf = [&](const std::string& key) { return factOf(environment, key); };
+        const auto valueOf = [&](const std::string& key) { return factOf(all_.environment, key); };
         const auto add = [&](DeviceIndex id, std::string name, const std::string& capability,
                              std::optional<int> multiprocessors) {
             trace_.devices[id] = {.name = name,
@@ -182,19 +398,6 @@ private:
             {{start, end}, sources_.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
     }
 
-    /// The first launch of the process: any call before it may initialise CUDA.
-    void findFirstWork()
-    {
-        if (!trace_.onGpu)
-            return;
-        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
-            if (!filter_.has(event))
-                return !cancelled_();
-            firstWork_ = event.launched == Timestamp{} ? event.start : event.launched;
-            return false;
-        });
-    }
-
     /// \return  whether the event is start-up
     bool addStart(std::string kind, StringId name, ThreadId thread, const analysis::Interval& time)
     {
@@ -232,126 +435,12 @@ private:
     /// The thread of a step; of one that is computed, that whose ranges end with such steps. None: unknown.
     ThreadId threadOf(const Range& step) const
     {
-        if (!threadsOfComputedSteps(reader_, run_.run).contains(step.thread))
+        if (!all_.computedSteps.contains(step.thread))
             return step.thread;
-        for (const analysis::RecordedStep& each :
-             pathSteps(reader_, run_.run, filter_.topology(), cancelled_))
+        for (const analysis::RecordedStep& each : all_.steps(filter_.topology()))
             if (each.process == filter_.topology().of(step.thread))
                 return each.thread;
         return {};
-    }
-
-    void readRanges()
-    {
-        StepPaths stepPaths(reader_);
-        std::vector<Range> steps;
-        std::vector<Range> loading; // the thread that counts is known once the steps are
-        reader_.eachRange({.run = run_.run}, [&](const Range& range) {
-            if (!filter_.has(range.thread))
-                return !cancelled_();
-            if (stepPaths.isStep(range))
-                steps.push_back(range);
-            if (loads(range.name))
-                loading.push_back(range);
-            cover(range.start, range.end);
-            if (range.id && range.id.value < kMostNumbered) {
-                if (range.id.value >= rangePaths_.size())
-                    rangePaths_.resize(std::size_t{range.id.value} + 1);
-                rangePaths_[range.id.value] = range.path;
-            }
-            return !cancelled_();
-        });
-        std::ranges::sort(steps, {}, &Range::start);
-        for (const Range& step : steps)
-            walls_.addStep(step.step, {step.start, step.end});
-        lastLaunches_.assign(steps.size(), Timestamp::min());
-        firstLaunches_.assign(steps.size(), Timestamp::max());
-        if (!steps.empty())
-            mainThread_ = threadOf(steps.front());
-        for (const Range& range : loading)
-            addLoading("range", range.name, range.thread, range.start, range.end);
-        if (trace_.onGpu)
-            reader_.eachRange({.run = run_.run}, [&](const Range& range) {
-                if (filter_.has(range.thread))
-                    addStart("range", range.name, range.thread, {range.start, range.end});
-                return !cancelled_();
-            });
-    }
-
-    void readOps()
-    {
-        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
-            recomputation_.add(op);
-            if (!filter_.has(op.thread))
-                return !cancelled_();
-            cover(op.start, op.end);
-            addLoading("op", op.name, op.thread, op.start, op.end);
-            if (trace_.onGpu) {
-                addStart("op", op.name, op.thread, {op.start, op.end});
-                addCode({op.start, op.end});
-                trace_.hasOps = true;
-            }
-            return !cancelled_();
-        });
-        trace_.hasBackwardOps = recomputation_.hasBackward();
-        if (trace_.onGpu || !trace_.hasBackwardOps)
-            return;
-        reader_.eachOp({.run = run_.run}, [&](const Op& op) {
-            if (filter_.has(op.thread) && recomputation_.has(op.id))
-                trace_.recomputed.push_back(
-                    {{op.start, op.end},
-                     sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
-            return !cancelled_();
-        });
-    }
-
-    void readCalls()
-    {
-        if (!trace_.onGpu)
-            return;
-        reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
-            if (!filter_.has(call.thread))
-                return !cancelled_();
-            const analysis::Interval time{call.start, call.end};
-            trace_.hasCalls = true;
-            unrecorded_.addCall(call.kind, time);
-            cover(call.start, call.end);
-            addCode(time);
-            if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
-                return !cancelled_();
-            if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
-                longLaunches_.emplace(call.correlation.value, LongLaunch{time, call.name});
-            switch (call.kind) {
-            case ApiKind::Overhead:
-                trace_.host.tracing.push_back(time);
-                break;
-            case ApiKind::Synchronize:
-                starts_.push_back(call.start);
-                if (isOwnTiming(call))
-                    timing_.push_back(time);
-                else if (holdsTheHost(textOf_(call.name)))
-                    addWait(call);
-                break;
-            case ApiKind::Wait:
-                waitedFor_.push_back(time);
-                break;
-            case ApiKind::Launch:
-                noteLaunch(stepAt(call.start), call.end);
-                break;
-            case ApiKind::Memory:
-                if (const std::string_view name = textOf_(call.name); isAllocation(name))
-                    trace_.host.allocating.push_back(
-                        {time, sources_.of({.kind = "call",
-                                            .name = std::string(name),
-                                            .place = kinds_.placeOf(pathOf(call.range))})});
-                else if (holdsTheHost(name))
-                    addWait(call);
-                break;
-            default:
-                break;
-            }
-            return !cancelled_();
-        });
     }
 
     /// For runs of Tilescope: a wait at the end of a step or phase is part of the measurement, not of the
@@ -390,38 +479,6 @@ private:
         return range && range.value < rangePaths_.size() ? rangePaths_[range.value] : StringId{};
     }
 
-    void readActivities()
-    {
-        if (!trace_.onGpu)
-            return;
-        for (const Collective& collective : reader_.collectives(run_.run))
-            kinds_.noteCollective(collective.correlation);
-        trace_.activities.reserve(static_cast<std::size_t>(reader_.counts(run_.run).deviceEvents));
-        Timestamp busyUntil = Timestamp::min();
-        reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
-            if (!filter_.has(event))
-                return !cancelled_();
-            cover(event.start, event.end);
-            unrecorded_.addActivity(event);
-            noteActivity(event);
-            const std::uint32_t kind = kinds_.of(event, recomputation_.has(event.op));
-            if (event.kind == DeviceEventKind::Kernel && launchedNames_.insert(event.name).second)
-                addFirstLaunch(event);
-            const auto number = static_cast<std::uint32_t>(trace_.activities.size());
-            if (trace_.kinds[kind].isBetweenHostAndDevice())
-                trace_.copies.push_back({number, event.bytes});
-            if (trace_.kinds[kind].work == analysis::DeviceWork::Communication)
-                trace_.communications.emplace_back(number, event.correlation.value);
-            if (event.graphNode != 0)
-                trace_.replayed.push_back(number);
-            trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
-            if (event.start > busyUntil)
-                trace_.host.next.push_back({{event.start, event.end}, kinds_.placeSourceOf(kind)});
-            busyUntil = std::max(busyUntil, event.end);
-            return !cancelled_();
-        });
-    }
-
     /// A launch that takes long, and is the first one of its kernel, loads the kernel.
     void addFirstLaunch(const DeviceEvent& event)
     {
@@ -431,56 +488,6 @@ private:
                 {launch->second.time, sources_.of({.kind = "call",
                                                    .name = std::string(textOf_(launch->second.name)),
                                                    .note = "first launch of a kernel, which is loaded"})});
-    }
-
-    /// Finds the function of the program that was open at each call that waits: the innermost that is not a library's.
-    void readFrames()
-    {
-        std::unordered_map<ThreadId, std::vector<WaitingCall*>> calls;
-        for (WaitingCall& wait : waits_)
-            calls[wait.thread].push_back(&wait);
-        for (auto& [thread, list] : calls)
-            std::ranges::sort(list, {}, [](const WaitingCall* wait) { return wait->time.time.start; });
-        reader_.eachFrame({.run = run_.run}, [&](const Frame& frame) {
-            if (!filter_.has(frame.thread))
-                return !cancelled_();
-            addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
-            if (trace_.onGpu)
-                addStart("frame", frame.name, frame.thread, {frame.start, frame.end});
-            const auto found = calls.find(frame.thread);
-            if (found == calls.end())
-                return !cancelled_();
-            auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
-                return each->time.time.start;
-            });
-            const std::string_view name = textOf_(frame.name);
-            const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
-            for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
-                WaitingCall& call = **wait;
-                const bool isBetter =
-                    call.isLibrary != isLibrary ? call.isLibrary : frame.start >= call.frameStart;
-                if (call.frame && !isBetter)
-                    continue;
-                call.frame = frame.name;
-                call.frameStart = frame.start;
-                call.isLibrary = isLibrary;
-            }
-            return !cancelled_();
-        });
-    }
-
-    void readMemory()
-    {
-        reader_.eachAllocEvent({.run = run_.run}, [&](const AllocEvent& event) {
-            if (!event.device || !filter_.hasDevice(event.device))
-                return !cancelled_();
-            trace_.hasReserved = trace_.hasReserved || event.reserved > 0;
-            if (Bytes{event.allocated} > trace_.allocatedAtPeak) {
-                trace_.allocatedAtPeak = Bytes{event.allocated};
-                trace_.reservedAtPeak = Bytes{event.reserved};
-            }
-            return !cancelled_();
-        });
     }
 
     void finish()
@@ -584,21 +591,24 @@ private:
     static constexpr std::int16_t kMostDevices = 64;
     static constexpr std::uint32_t kMostNumbered = 1U << 28; // numbers of a damaged file
 
+    RunFacts& all_;
     const store::RunReader& reader_;
     const store::RunRecord& run_;
     const StepChoice& choice_;
-    const std::function<bool()>& cancelled_;
     AdviceSources& sources_;
-    analysis::TextOf textOf_;
+    const analysis::TextOf& textOf_;
     ProcessFilter filter_;
     AdviceTrace trace_;
     std::optional<std::int32_t> process_ = {}; ///< number in the run; none: the only one
     analysis::StepWalls walls_;
-    analysis::RecomputedOps recomputation_;
+    StepPaths stepPaths_{reader_};
+    std::vector<Range> steps_;
+    std::vector<Range> loadingRanges_;
     analysis::Interval whole_{Timestamp::max(), Timestamp::min()};
     ThreadId mainThread_ = {}; ///< of the steps
     std::vector<StringId> rangePaths_;
     std::vector<WaitingCall> waits_;
+    std::unordered_map<ThreadId, std::vector<WaitingCall*>> waitsByThread_;
     std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
     analysis::UnrecordedWork unrecorded_;
     std::vector<analysis::Interval> timing_; ///< waits of Tilescope's own measurement
@@ -606,7 +616,7 @@ private:
     std::vector<Timestamp> lastLaunches_;    ///< by step
     std::vector<Timestamp> firstLaunches_;   ///< by step, of its work on the device
     Timestamp lastLaunch_ = Timestamp::min();
-    RunKernels kernels_;
+    Timestamp busyUntil_ = Timestamp::min(); ///< the devices of the process
     ActivityKinds kinds_;
     std::unordered_map<StringId, bool> loading_;
     struct LongLaunch {
@@ -620,6 +630,73 @@ private:
     std::unordered_set<StringId> launchedNames_;
 };
 
+using AdviceReadings = PerProcess<AdviceReading>;
+
+/// Finds the first work of each process. Most begin early, so this seldom reads much.
+void findFirstWork(RunFacts& all, AdviceReadings& readings)
+{
+    auto missing = std::ranges::ssize(readings.list());
+    all.reader.eachDeviceEvent({.run = all.run.run}, [&](const DeviceEvent& event) {
+        readings.forThose(event, [&](AdviceReading& each) {
+            const bool wasKnown = each.knowsFirstWork();
+            each.noteFirstWork(event);
+            missing -= !wasKnown && each.knowsFirstWork() ? 1 : 0;
+        });
+        return missing > 0 && !all.cancelled();
+    });
+}
+
+/// Reads the events of a run once for all of its processes; ranges twice, as those of start-up depend on the steps.
+void addToReadings(RunFacts& all, AdviceReadings& readings)
+{
+    const store::EventWindow window{.run = all.run.run};
+    const bool onGpu = all.counts.deviceEvents > 0;
+    const auto add = [&](const auto& event) {
+        readings.forThose(event.thread, [&](AdviceReading& each) { each.add(event); });
+        return !all.cancelled();
+    };
+    if (onGpu)
+        findFirstWork(all, readings);
+    all.reader.eachRange(window, add);
+    for (AdviceReading& each : readings.list())
+        each.endRanges();
+    if (onGpu)
+        all.reader.eachRange(window, [&](const Range& range) {
+            readings.forThose(range.thread, [&](AdviceReading& each) { each.addStart(range); });
+            return !all.cancelled();
+        });
+    all.reader.eachOp(window, [&](const Op& op) {
+        all.recomputation.add(op);
+        return add(op);
+    });
+    for (AdviceReading& each : readings.list())
+        each.endOps();
+    if (!onGpu && all.recomputation.hasBackward())
+        all.reader.eachOp(window, [&](const Op& op) {
+            readings.forThose(op.thread, [&](AdviceReading& each) { each.addRecomputed(op); });
+            return !all.cancelled();
+        });
+    if (onGpu) {
+        all.reader.eachApiCall(window, add);
+        for (const Collective& collective : all.reader.collectives(all.run.run))
+            for (AdviceReading& each : readings.list())
+                each.noteCollective(collective.correlation);
+        all.reader.eachDeviceEvent(window, [&](const DeviceEvent& event) {
+            readings.forThose(event, [&](AdviceReading& each) { each.add(event); });
+            return !all.cancelled();
+        });
+    }
+    if (all.counts.frames > 0) {
+        for (AdviceReading& each : readings.list())
+            each.beginFrames();
+        all.reader.eachFrame(window, add);
+    }
+    all.reader.eachAllocEvent(window, [&](const AllocEvent& event) {
+        readings.forThose(event.device, [&](AdviceReading& each) { each.add(event); });
+        return !all.cancelled();
+    });
+}
+
 } // namespace
 
 AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> run,
@@ -629,30 +706,31 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
     reader.atOnce([&] {
         traces.run = chooseRun(reader, run);
         traces.choice = stepChoice(reader, traces.run.run, topology);
-        const RunTopology all = reader.topology(traces.run.run);
-        const std::vector<ProcessChoice> choices = processChoices(all);
-        const auto read = [&](const ProcessQuery& query, const TracedProcess* process) {
-            traces.processes.push_back(AdviceReading(reader, traces.run, all, query, process, traces.sources,
-                                                     traces.choice, cancelled)
-                                           .read());
-        };
-        if (topology.empty() && !choices.empty()) {
+        RunFacts all(reader, traces.run, traces.choice, traces.sources, cancelled);
+        const std::vector<ProcessChoice> choices = processChoices(all.topology);
+        AdviceReadings readings;
+        const bool ofEach = topology.empty() && !choices.empty();
+        if (ofEach) {
             traces.process = processWords(choices, {});
             for (const ProcessChoice& choice : choices)
-                read(choice.query, processFor(all, choice.query));
+                readings.emplace(choice.query, all, choice.query, processFor(all.topology, choice.query));
+        } else {
+            traces.topology = topology;
+            const TracedProcess* const process = processFor(all.topology, topology);
+            if (process) {
+                traces.process = TopologyIndex(all.topology, {}).titleOf(process->id);
+                traces.option = process->rank ? " --rank " + std::to_string(*process->rank)
+                                              : " --process " + std::to_string(process->pid);
+                traces.topology.rank = process->rank;
+                traces.topology.pid = process->rank ? topology.pid : process->pid;
+            }
+            readings.emplace(traces.topology, all, traces.topology, process);
+        }
+        addToReadings(all, readings);
+        for (AdviceReading& each : readings.list())
+            traces.processes.push_back(each.take());
+        if (ofEach)
             leaveOutThoseWithoutSteps(traces.processes);
-            return;
-        }
-        traces.topology = topology;
-        const TracedProcess* const process = processFor(all, topology);
-        if (process) {
-            traces.process = TopologyIndex(all, {}).titleOf(process->id);
-            traces.option = process->rank ? " --rank " + std::to_string(*process->rank)
-                                          : " --process " + std::to_string(process->pid);
-            traces.topology.rank = process->rank;
-            traces.topology.pid = process->rank ? topology.pid : process->pid;
-        }
-        read(traces.topology, process);
     });
     return traces;
 }

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/model/events.h"
+#include "core/query/runs/process_filter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <list>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tilescope::query {
+
+/// The process that a ProcessFilter selects; none: all.
+inline ProcessIndex processOf(const TopologyIndex& topology, const ProcessQuery& query)
+{
+    ProcessIndex found;
+    if (query.rank || query.pid)
+        for (const TracedProcess& process : topology.topology().processes)
+            if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == *query.pid))
+                found = process.id;
+    return found;
+}
+
+/// Objects that each take the events of one process of a run, so that the run is read once for all of them.
+///
+/// An object has a member `filter()`, its ProcessFilter. An event is passed to those of its process and to those of all
+/// processes, which may still refuse it by its device. Cost per event: that of TopologyIndex::of().
+template <class Each> class PerProcess {
+public:
+    /// \param query  that of the object's filter
+    template <class... Arguments> Each& emplace(const ProcessQuery& query, Arguments&&... arguments)
+    {
+        Each& each = list_.emplace_back(std::forward<Arguments>(arguments)...);
+        topology_ = &each.filter().topology();
+        if (const ProcessIndex process = processOf(*topology_, query);
+            process && topology_->hasSeveral()) {
+            const auto number = static_cast<std::size_t>(process.value);
+            ofProcess_.resize(std::max(ofProcess_.size(), number + 1));
+            ofProcess_[number].push_back(&each);
+        } else {
+            ofAll_.push_back(&each);
+        }
+        return each;
+    }
+
+    std::list<Each>& list() { return list_; }
+
+    template <class Take> void forThose(ThreadId thread, Take&& take)
+    {
+        pass(ofProcess_.empty() ? ProcessIndex{} : topology_->of(thread), take);
+    }
+    template <class Take> void forThose(const DeviceEvent& event, Take&& take)
+    {
+        pass(ofProcess_.empty() ? ProcessIndex{} : topology_->of(event.device, event.stream), take);
+    }
+    /// What belongs to a device as a whole may belong to several processes.
+    template <class Take> void forThose(DeviceIndex device, Take&& take)
+    {
+        for (Each* const each : usersOf(device))
+            take(*each);
+    }
+
+private:
+    template <class Take> void pass(ProcessIndex process, Take& take)
+    {
+        for (Each* const each : ofAll_)
+            take(*each);
+        if (process && static_cast<std::size_t>(process.value) < ofProcess_.size())
+            for (Each* const each : ofProcess_[static_cast<std::size_t>(process.value)])
+                take(*each);
+    }
+
+    const std::vector<Each*>& usersOf(DeviceIndex device)
+    {
+        const auto [known, isNew] = users_.try_emplace(device);
+        if (isNew)
+            for (Each& each : list_)
+                if (each.filter().hasDevice(device))
+                    known->second.push_back(&each);
+        return known->second;
+    }
+
+    std::list<Each> list_;
+    const TopologyIndex* topology_ = nullptr; ///< of any object: they are of one run
+    std::vector<Each*> ofAll_;
+    std::vector<std::vector<Each*>> ofProcess_; ///< by ProcessIndex
+    std::map<DeviceIndex, std::vector<Each*>> users_;
+};
+
+} // namespace tilescope::query
