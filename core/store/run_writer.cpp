@@ -509,6 +509,11 @@ std::string RunWriter::uid() const
     return impl_->uid;
 }
 
+std::int64_t RunWriter::pagesLookedAt() const
+{
+    return impl_->target.pagesLookedAt();
+}
+
 RunId RunWriter::run() const
 {
     return impl_->frame.run == 0 ? RunId::none() : RunId{impl_->frame.run};

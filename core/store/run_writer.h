@@ -90,6 +90,8 @@ public:
     /// Events of the run last begun that the cap kept out; also stored as its loss `event_cap`.
     std::int64_t eventsOverCap() const;
     std::string uid() const; ///< UUID of the open run
+    /// Pages that SQLite looked at so far, each as often as it did: work that grows with the size of what it compares.
+    std::int64_t pagesLookedAt() const;
     RunId run() const;
 
 private:

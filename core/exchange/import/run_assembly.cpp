@@ -665,6 +665,7 @@ RunId assembleRun(ForeignTrace& trace, const ForeignHeader& header, const fs::pa
         store::RunWriter writer(output, trace.strings, store::NewFile::WhenSealed);
         try {
             run = assembly.write(writer);
+            trace.work.pages += writer.pagesLookedAt();
             writer.seal();
             return run;
         } catch (...) {

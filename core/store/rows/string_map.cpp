@@ -19,7 +19,7 @@ std::size_t LaunchHash::operator()(const LaunchConfig& launch) const noexcept
 }
 
 StringMap::StringMap(SQLite::Database& database, ChunkWriter& chunks, const StringTable& strings)
-    : strings_(strings), findText_(database, "select id from string where text = ?"),
+    : strings_(strings), textIds_(database),
       findKernelName_(database, "select 1 from kernel_name where id = ?"),
       insertText_(database, chunks, "string", {"id", "text"}),
       insertKernelName_(database, chunks, "kernel_name", {"id", "short"}),
@@ -56,13 +56,11 @@ void StringMap::loadLaunches()
 
 std::int64_t StringMap::intern(std::string_view text)
 {
-    const std::string value(text);
-    findText_.bindNoCopy(1, value);
-    const std::int64_t known = findText_.executeStep() ? findText_.getColumn(0).getInt64() : 0;
-    findText_.reset();
-    if (known)
-        return known;
-    return insertText_.insert({}, {text});
+    if (const auto known = textIds_.find(text))
+        return *known;
+    const std::int64_t id = insertText_.insert({}, {text});
+    textIds_.add(text, id);
+    return id;
 }
 
 std::int64_t StringMap::internKernel(std::string_view text)

@@ -4,6 +4,7 @@
 #include "core/model/strings.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/row_inserter.h"
+#include "core/store/rows/text_ids.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -48,7 +49,7 @@ private:
     void loadLaunches();
 
     const StringTable& strings_;
-    SQLite::Statement findText_;
+    TextIds textIds_;
     SQLite::Statement findKernelName_;
     RowInserter insertText_;
     RowInserter insertKernelName_;

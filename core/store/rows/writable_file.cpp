@@ -177,6 +177,18 @@ void WritableFile::requireInPlace()
                     .kind = ErrorKind::Failure};
 }
 
+std::int64_t WritableFile::pagesLookedAt() const
+{
+    std::int64_t pages = 0;
+    for (const int counter : {SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS}) {
+        int count = 0;
+        int most = 0;
+        check(database_->getHandle(), sqlite3_db_status(database_->getHandle(), counter, &count, &most, 0));
+        pages += count;
+    }
+    return pages;
+}
+
 void WritableFile::abandon() noexcept
 {
     open_ = false;

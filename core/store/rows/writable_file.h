@@ -56,6 +56,9 @@ public:
     /// After any change of the run's own row.
     void updateRunChecksum(std::int64_t run);
 
+    /// Each as often as SQLite looked at it.
+    std::int64_t pagesLookedAt() const;
+
     const std::filesystem::path& file() const { return file_; }
     SQLite::Database& database() { return *database_; }
     /// Compiled once.

@@ -68,11 +68,13 @@ inline std::string leaves(std::int64_t events)
     });
 }
 
-inline std::string longNames(std::int64_t events, std::size_t length)
+/// Names that differ at their beginning or at their end alone.
+inline std::string longNames(std::int64_t events, std::size_t length, bool beginAlike)
 {
-    const std::string end(length, 'n');
+    const std::string same(length, 'n');
     return traceOf(events, [&](std::string& text, std::int64_t i) {
-        add(text, i % 2 ? "user_annotation" : "cpu_op", std::to_string(i) + end, 1, 1, i,
+        const std::string number = std::to_string(i);
+        add(text, i % 2 ? "user_annotation" : "cpu_op", beginAlike ? same + number : number + same, 1, 1, i,
             10 * events - 2 * i);
     });
 }
@@ -134,8 +136,9 @@ inline std::vector<WorstCase> worstCases()
         {"a name for each event", 2000, each([](std::string& text, std::int64_t i) {
              add(text, "user_annotation", "name of event " + std::to_string(i), 1, 1, 10 * i, 5);
          })},
-        {"names of 100 KB", 6, [](std::int64_t n) { return longNames(n, 100'000); }},
-        {"names of 1 MB", 6, [](std::int64_t n) { return longNames(n, 1'000'000); }},
+        {"names of 100 KB", 6, [](std::int64_t n) { return longNames(n, 100'000, false); }},
+        {"names of 1 MB", 6, [](std::int64_t n) { return longNames(n, 1'000'000, false); }},
+        {"names of 1 MB that begin alike", 6, [](std::int64_t n) { return longNames(n, 1'000'000, true); }},
         {"colliding correlations", 3000, collisions},
         {"overlapping steps, kernels that outlast", 2000, steps},
         {"every second event broken", 2000, each([](std::string& text, std::int64_t i) {

@@ -16,7 +16,8 @@ namespace {
 
 struct Cost {
     std::int64_t work = 0;
-    std::int64_t in = 0; ///< bytes of text
+    std::int64_t pages = 0; ///< of the recording that were looked at
+    std::int64_t in = 0;    ///< bytes of text
     std::int64_t out = 0;
 };
 
@@ -29,7 +30,7 @@ Cost costOf(const std::string& text, const std::filesystem::path& folder)
     TraceBuilder builder;
     KinetoImporter().read(file, builder, {});
     builder.finish({.name = "trace.json", .format = "test"}, output, {});
-    return {builder.work().sum(), static_cast<std::int64_t>(text.size()),
+    return {builder.work().sum(), builder.work().pages, static_cast<std::int64_t>(text.size()),
             static_cast<std::int64_t>(std::filesystem::file_size(output))};
 }
 
@@ -41,6 +42,8 @@ TEST(WorstCases, TakeWorkAndSpaceInProportion)
         const Cost large = costOf(each.text(10 * each.events), folder / "");
         EXPECT_GT(small.work, 0) << each.name;
         EXPECT_LE(large.work, 12 * small.work) << each.name;
+        EXPECT_GT(small.pages, 0) << each.name;
+        EXPECT_LE(large.pages, 12 * small.pages) << each.name;
         for (const Cost& cost : {small, large})
             EXPECT_LE(cost.out, kMostOutputPerInput * cost.in + kMostOutput) << each.name << ", " << cost.in;
     }

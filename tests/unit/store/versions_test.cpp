@@ -14,7 +14,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tilescope::store {
 
@@ -429,6 +434,52 @@ TEST_F(FirstVersion, FilesOfVersionThirteenAreReadWithoutHostSamples)
     EXPECT_TRUE(hostSamples(older, RunId{1}).empty());
     EXPECT_THAT(hostSamples(older, added), ElementsAre(samples));
     expectSound(older);
+}
+
+// Files of version 16 have an index of their texts.
+TEST_F(FirstVersion, FilesOfVersionSixteenKeepTheirTextsWithoutAnIndex)
+{
+    const auto textsOf = [](const fs::path& path) {
+        SQLite::Database database(path.string());
+        SQLite::Statement row(database, "select id, text from string order by id");
+        std::vector<std::pair<std::int64_t, std::string>> texts;
+        while (row.executeStep())
+            texts.emplace_back(row.getColumn(0).getInt64(), row.getColumn(1).getString());
+        return texts;
+    };
+    const auto indexesOf = [](const fs::path& path) {
+        SQLite::Database database(path.string());
+        SQLite::Statement row(database, "select count(*) from pragma_index_list('string')");
+        row.executeStep();
+        return row.getColumn(0).getInt();
+    };
+    const fs::path older = folder / "version-16.tscope";
+    copyOf("version-16.tscope", older);
+    ASSERT_EQ(readHeader(older).version, 16);
+    ASSERT_EQ(indexesOf(older), 1);
+    const auto texts = textsOf(older);
+    const auto expectRun = [&](const fs::path& path) {
+        const RunReader reader(path);
+        const auto kernels = reader.deviceEvents({.run = RunId{1}});
+        ASSERT_EQ(kernels.size(), 4u);
+        EXPECT_EQ(reader.text(kernels[3].name), "void gemm<float, 1>(float*)");
+        EXPECT_EQ(reader.find("aten::mm"), reader.ops({.run = RunId{1}}).at(0).name);
+        expectSound(path);
+    };
+    const std::string before = contentsOf(older);
+    expectRun(older);
+    EXPECT_EQ(contentsOf(older), before);
+    setTag(older, RunId{1}, "upgraded");
+    EXPECT_EQ(readHeader(older).version, newestVersion());
+    EXPECT_EQ(indexesOf(older), 0);
+    const auto kept = textsOf(older);
+    ASSERT_GE(kept.size(), texts.size());
+    EXPECT_TRUE(std::equal(texts.begin(), texts.end(), kept.begin()));
+    expectRun(older);
+    const fs::path merged = folder / "merged.tscope";
+    EXPECT_EQ(merge(std::array{older}, merged).added, 1);
+    expectRun(merged);
+    expectSound(merged);
 }
 
 TEST_F(FirstVersion, ANewerFileIsRefused)

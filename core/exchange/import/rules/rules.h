@@ -107,6 +107,7 @@ struct RuleWork {
     std::int64_t rows = 0;        ///< looked at
     std::int64_t comparisons = 0; ///< with other rows
     std::int64_t bytes = 0;       ///< of text that the rules made
+    std::int64_t pages = 0;       ///< of the recording that SQLite looked at to write it
 
     std::int64_t sum() const { return rows + comparisons + bytes; }
 };
