@@ -6,12 +6,14 @@
 #include "tests/ui/test_application.h"
 #include "ui/experiment/experiment_page.h"
 #include "ui/jobs/job_tracker.h"
+#include "ui/kit/sentence_label.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/screenshots.h"
+#include "ui/window/written_strip.h"
 
 #include <QApplication>
 #include <QDir>
@@ -23,12 +25,16 @@
 #include <QTest>
 #include <QTreeView>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
 namespace tilescope::ui {
+
+using ::testing::MatchesRegex;
+
 namespace {
 
 constexpr int kEngineTimeoutMs = 240'000; // for LibTorch to load from a cold disk, and four points
@@ -178,6 +184,13 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
         dynamic_cast<TimelinePage&>(*window_->page(QStringLiteral("timeline"))).view().scene();
     EXPECT_EQ(scene.sections.size(), 2U);
     EXPECT_EQ(finishedRuns(), 2);
+    // Each run is named with what it cost.
+    const auto* strip = window_->findChild<WrittenStrip*>();
+    ASSERT_NE(strip, nullptr);
+    EXPECT_TRUE(strip->isVisible());
+    const QString said = strip->findChild<SentenceLabel*>()->text();
+    EXPECT_THAT(said.toStdString(), MatchesRegex("A stores the whole matrix .* a step and .* at the peak\\. "
+                                                 "B computes the same in tiles .* a step and .* at the peak\\."));
     picture("demo");
     auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
     EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEngineTimeoutMs));

@@ -46,12 +46,10 @@ LaneSizes sizesFor(double room)
     return result;
 }
 
-bool hasDeviceLanes(const std::vector<TimelineSection>& sections)
+bool hasDeviceLanes(const query::Timeline& timeline)
 {
-    return std::ranges::any_of(sections, [](const TimelineSection& section) {
-        return std::ranges::any_of(section.timeline->lanes, [](const Lane& lane) {
-            return lane.kind == Lane::Kind::Stream || lane.kind == Lane::Kind::Busy;
-        });
+    return std::ranges::any_of(timeline.lanes, [](const Lane& lane) {
+        return lane.kind == Lane::Kind::Stream || lane.kind == Lane::Kind::Busy;
     });
 }
 
@@ -59,6 +57,16 @@ bool hasDeviceLanes(const std::vector<TimelineSection>& sections)
 int roomIn(const std::vector<TimelineSection>& sections, const LaneSizes& sizes, int height)
 {
     return height - sizes.overview - sizes.ruler - layOut(sections, sizes).height;
+}
+
+/// Sizes at which the ops that are wide enough to be seen have room for their names, and others share a row.
+LaneSizes naming(LaneSizes lanes, double nanosecondsPerPixel)
+{
+    constexpr double kNamed = 18;
+    constexpr double kVisible = 3; // pixels
+    lanes.op = std::max(lanes.op, sizes().of(kNamed));
+    lanes.leastBox = kVisible * nanosecondsPerPixel;
+    return lanes;
 }
 
 LaneSizes withSpare(LaneSizes sizes, const std::vector<TimelineSection>& sections, int height)
@@ -109,11 +117,17 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     constexpr double kClose = 500;
     const auto fits = [&](const LaneSizes& sizes) { return roomIn(sections, sizes, height) >= 0; };
     constexpr int kGrades = 8; // between two densities
-    if (!hasDeviceLanes(sections)) {
+    const bool hasDevice = std::ranges::any_of(
+        sections, [](const TimelineSection& section) { return hasDeviceLanes(*section.timeline); });
+    if (!hasDevice) {
         // Host ops are all there is to read: their names need height, not a zoom.
         for (int grade = int(Density::Tall) * kGrades; grade > int(Density::Usual) * kGrades; --grade)
             if (const LaneSizes taller = sizesFor(double(grade) / kGrades); fits(taller))
                 return filled(taller, sections, height);
+        for (int grade = int(Density::Tall) * kGrades; grade >= -kGrades; --grade)
+            if (const LaneSizes named = naming(sizesFor(double(grade) / kGrades), nanosecondsPerPixel);
+                fits(named))
+                return filled(named, sections, height);
     }
     const LaneSizes close = of(Density::Close);
     if (nanosecondsPerPixel < kClose || (nanosecondsPerPixel < kReadable && fits(close)))
@@ -170,13 +184,29 @@ int rowHeightOf(const Lane& lane, const LaneSizes& sizes, double tall)
     return int(usualRowHeight(lane, sizes) * tall);
 }
 
-int heightOf(const Lane& lane, const LaneSizes& sizes, double tall)
+// The rows of a thread that hold a box of at least that length, or lie above one that does.
+int fullRows(const Lane& lane, double leastBox)
+{
+    const int all = int(lane.rows.size());
+    if (lane.kind != Lane::Kind::Thread || leastBox <= 0)
+        return all;
+    int rows = all;
+    while (rows > 1 && double(lane.rows[std::size_t(rows - 1)].longest()) < leastBox)
+        --rows;
+    return rows;
+}
+
+constexpr int kLowRow = 4; // pixels
+
+int heightOf(const Lane& lane, const LaneSizes& sizes, double tall, double leastBox)
 {
     if (lane.kind == Lane::Kind::Memory)
         return int(sizes.memory * tall);
     if (lane.kind == Lane::Kind::Counter)
         return int(sizes.labelled * tall);
-    const int rows = rowHeightOf(lane, sizes, tall) * int(lane.rows.size());
+    const int full = fullRows(lane, leastBox);
+    const int rows =
+        rowHeightOf(lane, sizes, tall) * full + (full < int(lane.rows.size()) ? kLowRow : 0);
     const int least = int((lane.detail.empty() ? sizes.folded : sizes.labelled) * tall);
     return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
 }
@@ -238,10 +268,11 @@ std::optional<std::size_t> growingLane(const TimelineSection& section)
 }
 
 // Whole pixels of a lane and of its rows, which do not depend on how many rows others have.
-std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const LaneSizes& sizes)
+std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const LaneSizes& sizes, double stretch)
 {
     const int rows = std::max(1, int(lane.rows.size()));
-    double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall);
+    double height =
+        view.folded ? sizes.folded : heightOf(lane, sizes, view.tall, sizes.leastBox / stretch);
     const double row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
     if (sizes.share == 1)
         return {int(height), int(row)};
@@ -259,9 +290,13 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
     int y = 0;
     const auto place = [&](std::size_t s, std::size_t v, bool isPinned) {
         const LaneView& view = sections[s].lanes[v];
-        auto [height, row] = heightsOf(sections[s].timeline->lanes[view.lane], view, sizes);
+        const Lane& lane = sections[s].timeline->lanes[view.lane];
+        auto [height, row] = heightsOf(lane, view, sizes, sections[s].stretch);
         height += !isPinned && growingLane(sections[s]) == v ? sizes.spare : 0;
-        layout.bands.push_back({Band::Kind::Lane, s, v, y, height, row, isPinned});
+        Band band{Band::Kind::Lane, s, v, y, height, row, isPinned};
+        band.rows = view.folded ? int(lane.rows.size()) : fullRows(lane, sizes.leastBox / sections[s].stretch);
+        band.low = kLowRow;
+        layout.bands.push_back(band);
         y += height + sizes.gap;
     };
     std::vector<LanePlace> pinned;
@@ -271,7 +306,8 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
             if (!view.pinned || view.hidden)
                 continue;
             const int needed =
-                heightsOf(sections[s].timeline->lanes[view.lane], view, sizes).first + sizes.gap;
+                heightsOf(sections[s].timeline->lanes[view.lane], view, sizes, sections[s].stretch).first +
+                sizes.gap;
             if (y + needed > mostPinned)
                 continue;
             pinned.push_back({s, v});
@@ -317,9 +353,11 @@ bool isGrouped(const Lane& lane, bool compared)
 bool hasManyCounters(const query::Timeline& timeline, bool compared)
 {
     constexpr std::ptrdiff_t kFewCounters = 4;
+    // Without a device, the rows of ops of runs that stand below each other need the room.
+    const std::ptrdiff_t few = compared && !hasDeviceLanes(timeline) ? 0 : kFewCounters;
     return std::ranges::count_if(timeline.lanes, [compared](const Lane& lane) {
                return isGrouped(lane, compared);
-           }) > kFewCounters;
+           }) > few;
 }
 
 // Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,

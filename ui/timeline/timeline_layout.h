@@ -94,6 +94,9 @@ struct LaneSizes {
     int labelled;     ///< minimum height of a lane with a second line in its label
     double share = 1; ///< of these heights, if all lanes are to be seen at once
     int spare = 0;    ///< pixels that each run has left: its memory lane, or its last one, is higher by them
+    /// Nanoseconds of the axis: the rows of a thread below the last one with so long a box share one low row. 0: every row
+    /// has its height.
+    double leastBox = 0;
 
     /// Dense lanes show two whole runs, least lanes have no spare height, close lanes have rows tall enough for
     /// labels, and tall lanes have op rows for labels of two lines. Without a device, op rows and then memory fill
@@ -102,7 +105,8 @@ struct LaneSizes {
     static LaneSizes of(Density density);
     /// Close from half a microsecond per pixel on, or earlier if the lanes fit in `height`; dense if several runs do not
     /// fit otherwise. Two runs become smaller than dense until both fit, as long as the names of lanes are readable. Runs
-    /// without a device grow up to tall if they fit.
+    /// without a device grow up to tall if they fit; otherwise the rows of ops that are wide enough to be seen are as high
+    /// as their names need.
     static LaneSizes forWindow(double nanosecondsPerPixel, const std::vector<TimelineSection>& sections,
                                int height);
     /// Heights at which all shown lanes fit in `height`, at least four pixels. Rows of one kind are equally
@@ -121,13 +125,17 @@ struct Band {
     int height = 0;
     int rowHeight = 0; ///< of one row of boxes
     bool isPinned = false;
-    int end = 0; ///< of a header: where the lanes of its run end
+    int end = 0;  ///< of a header: where the lanes of its run end
+    int rows = 0; ///< with that height; the rows below share one
+    int low = 0;  ///< the height of that
 
-    int rowAt(int y) const { return rowHeight > 0 ? (y - top) / rowHeight : 0; }
+    /// The row at that height; of rows that share one the first.
+    int rowAt(int y) const { return rowHeight > 0 ? std::min((y - top) / rowHeight, rows) : 0; }
+    int heightOf(std::size_t row) const { return int(row) < rows ? rowHeight : low; }
     /// The top of a row; rows that do not fit into a low lane share its last one.
     int rowTop(std::size_t row) const
     {
-        return top + std::min(int(row) * rowHeight, std::max(0, height - rowHeight));
+        return top + std::min(std::min(int(row), rows) * rowHeight, std::max(0, height - heightOf(row)));
     }
     bool operator==(const Band&) const = default;
 };

@@ -98,13 +98,13 @@ void paintRings(QPainter& painter, const TimelineScene& scene, const BoxSet& box
             const auto indices = boxes.of(band.section, lane, row);
             if (indices.empty())
                 continue;
-            const double y = top + double(row) * band.rowHeight + 0.5;
+            const double y = top + (band.rowTop(row) - band.top) + 0.5;
             for (const Ring& ring : ringsOf(rows[row], indices, section.toTimeline(scene.window.from),
                                             scene.perPixel(width) / section.stretch, plot.width())) {
                 const double left = std::floor(plot.left() + std::max(ring.from, -4.0)) + 0.5;
                 const double right =
                     std::max(left + 2, std::ceil(plot.left() + std::min(ring.to, plot.width() + 4.0)) - 0.5);
-                painter.drawRect(QRectF(left, y, right - left, std::max(2, band.rowHeight - 2)));
+                painter.drawRect(QRectF(left, y, right - left, std::max(2, band.heightOf(row) - 2)));
             }
         }
     }

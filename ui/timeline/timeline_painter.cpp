@@ -273,18 +273,19 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
         hatchHoles(target, lane, from, perColumn, columns, device(top), device(top + band.height),
                    colours().strongLine.rgb(), colours_->laneGround());
     }
-    const int gap = band.rowHeight > 8 ? 1 : 0;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {
         const int rowTop = top + band.rowTop(row) - band.top;
         const int hidden = band.isPinned ? 0 : scene.layout.pinnedHeight;
-        if (rowTop + band.rowHeight < hidden || rowTop > plot.height())
+        const int height = band.heightOf(row);
+        if (rowTop + height < hidden || rowTop > plot.height())
             continue;
+        const int gap = height > 8 ? 1 : 0;
         makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
         fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop),
-                  device(rowTop + band.rowHeight - gap));
+                  device(rowTop + height - gap));
         if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
             collectLabels(scene, band, row,
-                          QRect(plot.left(), plot.top() + rowTop, plot.width(), band.rowHeight - gap), ratio);
+                          QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
     }
 }
 

@@ -133,15 +133,16 @@ std::optional<SectionItem> TimelineScene::itemAt(QPoint point, int width, int he
     const TimelineSection& section = sections[band->section];
     const LaneView& view = section.lanes[band->view];
     const Lane& lane = section.timeline->lanes[view.lane];
-    const auto row = std::size_t(band->rowAt(y));
-    if (band->rowHeight == 0 || row >= lane.rows.size())
+    if (band->rowHeight == 0)
         return {};
     const double time = section.toTimeline(axisAt(point.x(), width));
     const double reach = kReach * perPixel(width) / section.stretch;
-    const auto index = section.timeline->hit(lane.rows[row], std::int64_t(time), std::int64_t(reach));
-    if (!index)
-        return {};
-    return SectionItem{band->section, {view.lane, row, *index}};
+    const auto first = std::size_t(band->rowAt(y));
+    const std::size_t end = int(first) < band->rows ? first + 1 : lane.rows.size();
+    for (std::size_t row = first; row < std::min(end, lane.rows.size()); ++row)
+        if (const auto index = section.timeline->hit(lane.rows[row], std::int64_t(time), std::int64_t(reach)))
+            return SectionItem{band->section, {view.lane, row, *index}};
+    return {};
 }
 
 const Band* TimelineScene::bandOf(const SectionItem& item) const
@@ -167,10 +168,11 @@ QRect TimelineScene::rectOf(const SectionItem& item, int width, int height) cons
     const double left = xOf(section.toAxis(double(row.start(item.item.index))), width);
     const double right = xOf(section.toAxis(double(row.end(item.item.index))), width);
     const int top = area.top() + topOf(*band) + band->rowTop(item.item.row) - band->top;
+    const int rowHeight = band->heightOf(item.item.row);
     // Far outside, the exact place does not matter and would overflow.
     const int from = int(std::floor(std::clamp(left, double(-10), double(width + 10))));
     const int to = int(std::ceil(std::clamp(right, double(-10), double(width + 10))));
-    return {from, top, std::max(1, to - from), band->rowHeight - (band->rowHeight > 8 ? 1 : 0)};
+    return {from, top, std::max(1, to - from), rowHeight - (rowHeight > 8 ? 1 : 0)};
 }
 
 } // namespace tilescope::ui

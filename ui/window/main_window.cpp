@@ -119,6 +119,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
             connect(start, &StartView::filesWanted, this,
                     [this](const QStringList& paths) { paths.isEmpty() ? chooseFiles() : open(paths); });
             connect(start, &StartView::recordWanted, this, [this] { recordProgram(); });
+            connect(start, &StartView::demoShown, written_, &WrittenStrip::say);
             return start;
         });
         return overview;

@@ -73,6 +73,21 @@ QString demoFile()
         .absoluteFilePath(QStringLiteral("tilescope-demo.tscope"));
 }
 
+// What a run of the demo does, and what that cost.
+QString demoSentence(const query::RunSummary& run, const QString& letter)
+{
+    const bool isNaive = run.param("backend") == "naive";
+    QStringList cost;
+    if (run.step)
+        cost << StartView::tr("%1 a step").arg(timeText(run.step->median * 1e6));
+    if (run.result.peakAllocated)
+        cost << StartView::tr("%1 at the peak").arg(byteText(double(run.result.peakAllocated->count)));
+    const QString sentence =
+        isNaive ? StartView::tr("%1 stores the whole matrix of scores and goes through it op by op: %2.")
+                : StartView::tr("%1 computes the same in tiles that fit in the cache and never stores the matrix: %2.");
+    return sentence.arg(letter, cost.join(StartView::tr(" and ")));
+}
+
 QString dayOf(const QDateTime& time)
 {
     return QLocale::c().toString(time, QStringLiteral("d MMM yyyy HH:mm"));
@@ -128,8 +143,8 @@ Panel* StartView::makeDemo()
     panel->setSubtitle(tr("some seconds"));
     QVBoxLayout* content = makeContent();
     content->addWidget(
-        makeText(tr("Two steps of attention on this machine: one keeps the whole matrix of scores, the "
-                    "other works in tiles. Both are traced, and their timelines appear one above the "
+        makeText(tr("Two steps of attention on this machine: naive stores the whole matrix of scores, "
+                    "flash works in tiles. Both are traced, and their timelines appear one above the "
                     "other.")));
     content->addStretch(1);
     QPushButton* run = addButton(*content, tr("Run the demo"));
@@ -463,16 +478,20 @@ void StartView::followDemo()
         if (!file.snapshot || QString::fromStdString(file.file->path().string()) != demo_)
             continue;
         std::vector<RunKey> ended;
+        QStringList seen;
         for (const query::RunSummary& run : file.snapshot->runs)
-            if (run.result.status == RunStatus::Ok && run.param("seq_len") == kDemoLength && ended.size() < 2)
+            if (run.result.status == RunStatus::Ok && run.param("seq_len") == kDemoLength && ended.size() < 2) {
                 ended.push_back({file.id, run.run});
+                seen << demoSentence(run, ended.size() == 1 ? QStringLiteral("A") : QStringLiteral("B"));
+            }
         if (ended.size() < 2)
             continue;
         demo_.clear();
         // A file that opens selects a run of its own after this signal.
-        QTimer::singleShot(0, this, [this, ended] {
+        QTimer::singleShot(0, this, [this, ended, seen] {
             workspace_.select(ended);
             emit workspace_.pageWanted(QStringLiteral("timeline"));
+            emit demoShown(seen.join(QLatin1Char(' ')));
         });
         return;
     }

@@ -49,6 +49,8 @@ signals:
     void filesWanted(const QStringList& paths);
     /// The user wants to record a program.
     void recordWanted();
+    /// The timelines of the demo are shown; what one sees in them.
+    void demoShown(const QString& sentence);
 
 protected:
     void showEvent(QShowEvent* event) override;

@@ -23,6 +23,14 @@ WrittenStrip::WrittenStrip(Workspace& workspace, QWidget* parent)
     connect(&workspace.history(), &ViewHistory::changed, this, &WrittenStrip::follow);
 }
 
+void WrittenStrip::say(const QString& sentence)
+{
+    change_.clear();
+    tell(Kind::Information, sentence);
+    addButton(tr("Dismiss"), [this] { hide(); });
+    show();
+}
+
 void WrittenStrip::confirmDeleted(const QString& sentence, const QString& change)
 {
     change_ = change;

@@ -17,6 +17,8 @@ class WrittenStrip : public MessageStrip {
 public:
     explicit WrittenStrip(Workspace& workspace, QWidget* parent = nullptr);
 
+    /// Shows a sentence until it is dismissed.
+    void say(const QString& sentence);
     /// Confirms a deletion until it is undone or something else is done that can be undone.
     /// \param sentence  what was deleted
     /// \param change    ViewHistory::undoName() of the deletion

@@ -332,8 +332,11 @@ void TrackBuilder::finish()
     for (std::size_t block = 0; block < blocks; ++block, before += classes) {
         std::copy_n(sum.begin(), classes, before);
         const std::size_t end = std::min(track_.size(), (block + 1) * Track::kBlock);
-        for (std::size_t i = block * Track::kBlock; i < end; ++i)
-            sum[track_.classes_[i]] += track_.length(i);
+        for (std::size_t i = block * Track::kBlock; i < end; ++i) {
+            const std::int64_t length = track_.length(i);
+            sum[track_.classes_[i]] += length;
+            track_.longest_ = std::max(track_.longest_, length);
+        }
     }
 }
 

@@ -36,6 +36,8 @@ public:
     std::int64_t start(std::size_t i) const { return starts_[i]; }
     std::int64_t length(std::size_t i) const { return lengths_[i] != kLong ? lengths_[i] : longLength(i); }
     std::int64_t end(std::size_t i) const { return starts_[i] + length(i); }
+    /// The length of the longest event; 0 without events.
+    std::int64_t longest() const { return longest_; }
     std::uint32_t name(std::size_t i) const { return names_[i]; }
     Hue hue(std::size_t i) const { return hues_[classes_[i]]; }
 
@@ -86,6 +88,7 @@ private:
     std::vector<Hue> hues_;         // the hues of this track in order of appearance
     Numbers<std::int64_t> sums_;    // [block * hues + class]: time covered before the block
     LongLengths long_;              // of events of more than 4.29 s
+    std::int64_t longest_ = 0;
 };
 
 /// Builds a Track from events in start order.
