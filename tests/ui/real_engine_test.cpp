@@ -6,7 +6,7 @@
 #include "tests/ui/test_application.h"
 #include "ui/experiment/experiment_page.h"
 #include "ui/jobs/job_tracker.h"
-#include "ui/kit/sentence_label.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
