@@ -11,6 +11,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -132,6 +133,7 @@ void StoredRows::eachRow(std::span<const RunId> runs, std::string_view table, Ta
         connection.query("select * from " + name + " where id between ? and ? and run = ? order by id");
     SQLite::Statement& row = *query;
     const int columns = row.getColumnCount();
+    const int idColumn = row.getColumnIndex("id");
     for (const RunId run : runs) {
         chunk->bind(1, run.value);
         for (const IdInterval& ids : intervalsOf(*chunk)) {
@@ -140,12 +142,18 @@ void StoredRows::eachRow(std::span<const RunId> runs, std::string_view table, Ta
             row.bind(3, run.value);
             std::int64_t rows = 0;
             std::uint64_t sum = 0;
-            for (; row.executeStep(); ++rows) {
+            std::int64_t before = ids.first - 1;
+            bool isInOrder = true; // not on pages in each other's place
+            for (; isInOrder && row.executeStep(); ++rows) {
+                const std::int64_t id = row.getColumn(idColumn).getInt64();
+                isInOrder = id > before;
+                before = id;
                 sum += digestOf(row, columns).value();
-                take(run, row);
+                if (isInOrder)
+                    take(run, row);
             }
             row.reset();
-            if (rows != ids.rows || (sum != ids.sum && connection.hasChecksums()))
+            if (!isInOrder || rows != ids.rows || (sum != ids.sum && connection.hasChecksums()))
                 damaged("in the table " + name + " the rows of run " + std::to_string(run.value) +
                         " are not as they were written");
         }
@@ -167,11 +175,18 @@ template <class TakeRow> void StoredRows::eachSharedRow(std::string_view table, 
     }
     SQLite::Statement row(database(), "select * from " + name + " order by id");
     const int columns = row.getColumnCount();
-    for (; row.executeStep(); --rows) {
+    const int idColumn = row.getColumnIndex("id");
+    std::int64_t before = std::numeric_limits<std::int64_t>::min();
+    bool isInOrder = true;
+    for (; isInOrder && row.executeStep(); --rows) {
+        const std::int64_t id = row.getColumn(idColumn).getInt64();
+        isInOrder = id > before;
+        before = id;
         sum -= digestOf(row, columns).value();
-        take(row);
+        if (isInOrder)
+            take(row);
     }
-    if (rows != 0 || (sum != 0 && connection.hasChecksums()))
+    if (!isInOrder || rows != 0 || (sum != 0 && connection.hasChecksums()))
         damaged("the rows of the table " + name + " are not as they were written");
 }
 

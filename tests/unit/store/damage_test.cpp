@@ -318,6 +318,58 @@ TEST(Damage, APageOfRunsInAnothersPlaceIsNoticed)
     EXPECT_GT(swaps, 100);
 }
 
+/// The sum of the rows of a chunk does not change if they are found in another order.
+TEST(Damage, PagesOfOtherTablesInEachOthersPlaceAreNoticed)
+{
+    constexpr std::size_t kPage = 4096;
+    constexpr int kRuns = 4;
+    constexpr int kEntries = 30;
+    const std::string marker = "a value that is found again";
+    const TemporaryFolder folder;
+    const fs::path file = folder / "swapped.tscope";
+    std::vector<EnvironmentEntry> written;
+    for (int i = 0; i < kEntries; ++i)
+        written.push_back({"key " + std::to_string(i), marker + std::string(200, '.')});
+    {
+        const StringTable strings;
+        RunWriter writer(file, strings);
+        for (int run = 0; run < kRuns; ++run) {
+            writer.beginRun(header());
+            writer.writeEnvironment(written);
+            writer.endRun({});
+        }
+    }
+    const std::string bytes = contentsOf(file);
+    std::vector<std::size_t> leaves;
+    for (std::size_t page = 1; page < bytes.size() / kPage; ++page)
+        if (bytes.substr(page * kPage, kPage).find(marker) != std::string::npos)
+            leaves.push_back(page);
+    ASSERT_GT(leaves.size(), 4U);
+    int refused = 0;
+    for (const std::size_t a : leaves)
+        for (const std::size_t b : leaves) {
+            if (a == b)
+                continue;
+            std::string swapped = bytes;
+            swapped.replace(a * kPage, kPage, bytes, b * kPage, kPage);
+            swapped.replace(b * kPage, kPage, bytes, a * kPage, kPage);
+            std::ofstream(file, std::ios::binary | std::ios::trunc) << swapped;
+            try {
+                const RunReader reader(file);
+                for (int run = 1; run <= kRuns; ++run) {
+                    const std::vector<EnvironmentEntry> found = reader.environment(RunId{run});
+                    ASSERT_EQ(found.size(), written.size()) << "pages " << a << " and " << b;
+                    for (std::size_t i = 0; i < found.size(); ++i)
+                        ASSERT_EQ(found[i].key, written[i].key) << "pages " << a << " and " << b;
+                }
+            } catch (const Error& error) {
+                ++refused;
+                EXPECT_FALSE(error.sentence().empty());
+            }
+        }
+    EXPECT_GT(refused, 0);
+}
+
 /// Samples and reports need the numbers of the runs only, not their rows.
 TEST(Damage, ALostRunIsNoticedByThoseWhoReadOnlyTheNumbersOfRuns)
 {
