@@ -121,7 +121,8 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
         sections, [](const TimelineSection& section) { return hasDeviceLanes(*section.timeline); });
     if (!hasDevice) {
         // Host ops are all there is to read: their names need height, not a zoom.
-        for (int grade = int(Density::Tall) * kGrades; grade > int(Density::Usual) * kGrades; --grade)
+        const bool isAlone = sections.size() < 2;
+        for (int grade = int(Density::Tall) * kGrades; isAlone && grade > int(Density::Usual) * kGrades; --grade)
             if (const LaneSizes taller = sizesFor(double(grade) / kGrades); fits(taller))
                 return filled(taller, sections, height);
         for (int grade = int(Density::Tall) * kGrades; grade >= -kGrades; --grade)

@@ -301,6 +301,11 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
         constexpr int kMostPrefixes = 5;
         for (int i = 0; i < kMostPrefixes && (text.size() > 1 || (i > 0 && isNumber(text))); ++i) {
             label.prefixes.push_back(prepared(text));
+            // In tilescope::attention_forward, the name is more useful than the namespace, which neighbours share.
+            if (const auto scope = text.lastIndexOf(QLatin1String("::")); scope > 0 && scope + 2 < text.size()) {
+                text = text.mid(scope + 2);
+                continue;
+            }
             auto cut = text.size() - 1;
             while (cut > 0 && text[cut].isLetterOrNumber())
                 --cut;

@@ -467,6 +467,34 @@ TEST_F(TimelineSceneTest, LanesOfRunsWithoutADeviceGrowAsFarAsTheyFitAtAnyZoom)
     EXPECT_GT(high.spare, 0);
 }
 
+TEST_F(TimelineSceneTest, OpsOfTwoRunsWithoutADeviceHaveRoomForTheirNamesInALowWindow)
+{
+    useStudy();
+    const int frame = scene_.sizes.overview + scene_.sizes.ruler;
+    const double perPixel = scene_.window.length() / 800;
+    bool anyShared = false;
+    for (const int height : {380, 500, 700}) {
+        const LaneSizes sizes = LaneSizes::forWindow(perPixel, scene_.sections, height + frame);
+        const TimelineLayout layout = layOut(scene_.sections, sizes);
+        EXPECT_LE(layout.height, height);
+        for (const Band& band : layout.bands) {
+            if (band.kind != Band::Kind::Lane || scene_.sections[band.section].lanes[band.view].folded)
+                continue;
+            const query::Lane& lane =
+                timeline(band.section).lanes[scene_.sections[band.section].lanes[band.view].lane];
+            if (lane.kind != query::Lane::Kind::Thread)
+                continue;
+            for (std::size_t row = 0; row < lane.rows.size(); ++row) {
+                const bool isSeen = double(lane.rows[row].longest()) >= 3 * perPixel;
+                EXPECT_TRUE(!isSeen || band.heightOf(row) >= tilescope::ui::sizes().of(18)) << "row " << row;
+                EXPECT_LE(band.rowTop(row) + band.heightOf(row), band.top + band.height);
+                anyShared = anyShared || band.heightOf(row) < band.rowHeight;
+            }
+        }
+    }
+    EXPECT_TRUE(anyShared) << "rows in which nothing can be seen need no height";
+}
+
 TEST_F(TimelineSceneTest, BoxesWithRoomForTwoLinesShowTheirDuration)
 {
     useStudy();
