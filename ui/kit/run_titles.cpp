@@ -3,6 +3,7 @@
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
 #include "core/model/attention_backend.h"
+#include "ui/kit/program_title.h"
 
 #include <QHash>
 #include <QStringList>
@@ -169,7 +170,7 @@ QString RunTitles::titleOf(const query::RunSummary& run, bool withPrecision, Len
     QStringList words;
     const QString backend = QString::fromUtf8(run.param(kBackend));
     if (backend.isEmpty() && (length != Length::Varied || isNamed(kName)))
-        words << QString::fromStdString(run.name);
+        words << QString::fromStdString(run.traits().isImported ? programTitle(run.name) : run.name);
     else if (!backend.isEmpty() && isNamed(kBackend))
         words << backend;
     if (run.workload == "attention" && isNamed(kSeqLen)) {

@@ -3,6 +3,7 @@
 #include "core/query/file_session.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/count_text.h"
+#include "ui/kit/program_title.h"
 
 #include <QCryptographicHash>
 #include <QDir>
@@ -129,8 +130,11 @@ QString holdsText(const query::FileSnapshot& snapshot)
     QStringList words{counted(std::ssize(snapshot.runs), "run")};
     if (!studies.empty())
         words << counted(std::ssize(studies), "study", "studies");
-    if (!snapshot.runs.empty() && !snapshot.runs.back().name.empty())
-        words << QObject::tr("last: %1").arg(QString::fromStdString(snapshot.runs.back().name));
+    if (!snapshot.runs.empty() && !snapshot.runs.back().name.empty()) {
+        const query::RunSummary& last = snapshot.runs.back();
+        words << QObject::tr("last: %1").arg(
+            QString::fromStdString(last.traits().isImported ? programTitle(last.name) : last.name));
+    }
     return words.join(QStringLiteral(", "));
 }
 

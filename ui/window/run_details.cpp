@@ -5,6 +5,7 @@
 #include "core/model/text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/peak_text.h"
+#include "ui/kit/program_title.h"
 #include "ui/kit/step_text.h"
 #include "ui/kit/tool_tip.h"
 
@@ -52,6 +53,9 @@ QString peakOf(const query::RunSummary& run)
 QString tipOf(const query::RunSummary& run, const QString& title)
 {
     QStringList lines{QStringLiteral("%1 %2").arg(run.run.value).arg(title)};
+    if (const QString command = QString::fromStdString(run.name);
+        run.traits().isImported && command != title)
+        lines << command;
     const QString status = QString::fromUtf8(wordOf(run.result.status));
     if (run.result.status != RunStatus::Ok)
         lines << (run.result.reason.empty()
@@ -81,6 +85,8 @@ namespace {
 std::vector<KeyValueRow> rowsOfOne(const query::RunSummary& run)
 {
     std::vector<KeyValueRow> rows;
+    if (run.traits().isImported && programTitle(run.name) != run.name)
+        rows.push_back({QStringLiteral("name"), {QString::fromStdString(run.name)}});
     for (const std::string_view key : config::keysBy(&config::KeyUse::details)) {
         const QString value = valueOf(run, key);
         if (!value.isEmpty())
