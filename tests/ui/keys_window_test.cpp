@@ -8,6 +8,7 @@
 #include "ui/window/key_sheet.h"
 
 #include <QAction>
+#include <QMenu>
 #include <QMenuBar>
 #include <QTextBrowser>
 
@@ -59,6 +60,26 @@ TEST_F(KeysTest, OneSheetHasEveryKeyOfTheWindow)
     }
     QTest::keyClick(sheet, Qt::Key_Escape);
     EXPECT_FALSE(sheet->isVisible());
+}
+
+TEST_F(KeysTest, EntriesOfAnOpenMenuHaveLettersOfTheirOwn)
+{
+    for (const QAction* bar : window_.menuBar()->actions()) {
+        QMenu* menu = bar->menu();
+        ASSERT_NE(menu, nullptr);
+        emit menu->aboutToShow();
+        QString letters;
+        for (const QAction* action : menu->actions()) {
+            if (action->isSeparator())
+                continue;
+            const auto at = action->text().indexOf(QLatin1Char('&'));
+            ASSERT_GE(at, 0) << action->text().toStdString();
+            const QChar letter = action->text()[at + 1].toLower();
+            EXPECT_FALSE(letters.contains(letter)) << action->text().toStdString();
+            letters += letter;
+        }
+        EXPECT_FALSE(letters.isEmpty());
+    }
 }
 
 TEST_F(KeysTest, TheHelpHasThemToo)

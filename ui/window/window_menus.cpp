@@ -22,6 +22,7 @@
 #include <QKeyEvent>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QSet>
 #include <QSettings>
 #include <QStatusBar>
 
@@ -31,6 +32,40 @@ namespace {
 
 constexpr int kMessageMs = 4000;
 
+// The place of a letter that no other entry has, preferably the first of a word; -1 if there is none.
+qsizetype freeLetter(const QString& text, const QSet<QChar>& taken)
+{
+    const auto isFree = [&](qsizetype at) {
+        return text[at].isLetterOrNumber() && !taken.contains(text[at].toLower());
+    };
+    for (qsizetype at = 0; at < text.size(); ++at)
+        if (isFree(at) && (at == 0 || text[at - 1] == QLatin1Char(' ')))
+            return at;
+    for (qsizetype at = 0; at < text.size(); ++at)
+        if (isFree(at))
+            return at;
+    return -1;
+}
+
+// Gives each entry a letter that chooses it while the menu is open. Entries change their text, so it is done each time.
+void giveAccessKeys(const QMenu& menu)
+{
+    QSet<QChar> taken;
+    for (const QAction* action : menu.actions())
+        if (const auto at = action->text().indexOf(QLatin1Char('&')); at >= 0 && at + 1 < action->text().size())
+            taken.insert(action->text()[at + 1].toLower());
+    for (QAction* action : menu.actions()) {
+        QString text = action->text();
+        if (action->isSeparator() || text.contains(QLatin1Char('&')))
+            continue;
+        const qsizetype at = freeLetter(text, taken);
+        if (at < 0)
+            continue;
+        taken.insert(text[at].toLower());
+        action->setText(text.insert(at, QLatin1Char('&')));
+    }
+}
+
 } // namespace
 
 WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
@@ -39,6 +74,8 @@ WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
     makeEdit();
     makeView();
     makeHelp();
+    for (QMenu* menu : window_.menuBar()->findChildren<QMenu*>())
+        connect(menu, &QMenu::aboutToShow, menu, [menu] { giveAccessKeys(*menu); });
     QApplication::instance()->installEventFilter(this);
 }
 
@@ -100,9 +137,9 @@ void WindowMenus::fillRecent()
     const QStringList files = RecentFiles::read();
     for (const QString& path : files) {
         const QFileInfo info(path);
-        QAction* action = recent_->addAction(
-            QStringLiteral("%1   %2").arg(info.fileName(), QDir::toNativeSeparators(info.path())), &window_,
-            [this, path] { window_.open({path}); });
+        QString text = QStringLiteral("%1   %2").arg(info.fileName(), QDir::toNativeSeparators(info.path()));
+        QAction* action = recent_->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")), &window_,
+                                             [this, path] { window_.open({path}); });
         action->setEnabled(info.exists());
     }
     if (files.isEmpty())
