@@ -19,7 +19,8 @@ std::optional<double> meanTracedStep(const store::RunReader& reader, RunId run, 
 {
     if (status == RunStatus::Running && reader.stepTotals(run).empty())
         return {};
-    const std::vector<StepRow> rows = stepsOf(reader, run);
+    std::vector<StepRow> rows = stepsOf(reader, run);
+    std::erase_if(rows, [](const StepRow& row) { return !row.leftOut.empty(); });
     double sum = 0;
     for (const StepRow& row : rows)
         sum += milliseconds(row.partition.wall.length());

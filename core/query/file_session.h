@@ -33,7 +33,7 @@ struct RunSummary {
     std::string specHash = {};                     ///< of all keys except name and timeout
     RunParams params;                              ///< resolved keys of the spec
     std::optional<analysis::Statistics> step = {}; ///< wall time of the timed steps, ms
-    /// Of recordings and imports, which have no timed steps: the mean traced step of all processes, ms.
+    /// Of recordings and imports, which have no timed steps: the mean typical step of all processes, ms.
     std::optional<double> tracedStep = {};
     std::vector<ProcessChoice> processes = {}; ///< by rank; empty: there is one process
     std::vector<PhaseTimes> phases = {};

@@ -191,6 +191,29 @@ TEST(FileSessionOfARecording, HasTheTracedStepAndThePeakOfItsEvents)
     EXPECT_EQ(second.runs.front().note, "on a laptop");
 }
 
+TEST(RunList, TheTracedStepIsTheMeanOfTypicalStepsAsOnOtherPages)
+{
+    const TemporaryFolder folder;
+    const auto file = folder / "t.tscope";
+    testing::FakeTrace trace;
+    std::int64_t start = 0;
+    for (std::int32_t step = 0; step < 12; ++step) {
+        const std::int64_t length = step == 0 ? 900'000'000 : 10'000'000; // the first compiles
+        trace.step(step, start, start + length).op("aten::mm", start + 10, start + length - 10);
+        start += length;
+    }
+    {
+        store::RunWriter writer(file, trace.strings());
+        writer.beginRun({"train.py", "trace", "{}", "hash", "test"});
+        writer.write(trace.batch());
+        writer.endRun({});
+    }
+    const FileSession session(file);
+    const FileSnapshot snapshot = session.snapshot();
+    ASSERT_EQ(snapshot.runs.size(), 1U);
+    EXPECT_NEAR(snapshot.runs.front().tracedStep.value_or(0), 10, 1e-9);
+}
+
 TEST(RunListOfASweep, ShowsVaryingKeysWithoutWorkloadNameAndDerivedKeys)
 {
     const testing::TemporaryFolder folder;
