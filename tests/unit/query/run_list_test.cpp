@@ -191,10 +191,10 @@ TEST(FileSessionOfARecording, HasTheTracedStepAndThePeakOfItsEvents)
     EXPECT_EQ(second.runs.front().note, "on a laptop");
 }
 
-TEST(RunList, TheTracedStepIsTheMeanOfTypicalStepsAsOnOtherPages)
+TEST(FileSessionOfARecording, TheTracedStepIsTheMeanOfTypicalStepsAsOnOtherPages)
 {
-    const TemporaryFolder folder;
-    const auto file = folder / "t.tscope";
+    const testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "t.tscope";
     testing::FakeTrace trace;
     std::int64_t start = 0;
     for (std::int32_t step = 0; step < 12; ++step) {
