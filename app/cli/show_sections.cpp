@@ -11,6 +11,7 @@
 #include "core/exchange/advice/answer_sections.h"
 #include "core/exchange/kernels/counter_section.h"
 #include "core/exchange/kernels/inside_section.h"
+#include "core/exchange/generation/generation_section.h"
 #include "core/exchange/kernels/metrics_section.h"
 #include "core/exchange/tables/sections.h"
 #include "core/exchange/waiting/waiting_section.h"
@@ -164,6 +165,20 @@ std::span<const ShowSection> showSections()
                  if (table.last && !table.rows.empty() && !request.tree.span)
                      table.start = query::startPhase(reader, table.last->run);
                  return tableOf(shared(std::move(table)));
+             }},
+        {.name = "generation",
+         .help = "iterations of prefill and decode of a program that generates text: batch, context, what the "
+                 "GPU does, tokens a second, use of its memory's bandwidth; time to first token and per "
+                 "output token",
+         .examples = {"", "--group batch"},
+         .takes = Takes::Process | Takes::Device,
+         .groups = {"iteration", "type", "batch"},
+         .table =
+             [](const store::RunReader& reader, const ShowRequest& request) {
+                 return exchange::tableOf(
+                     shared(query::generation(reader, request.query.run, request.query.topology)),
+                     request.group ? query::generationGroupOf(*request.group)
+                                   : query::GenerationGroup::Iteration);
              }},
         {.name = "ranks",
          .help = "the parts of the wall time of each step and rank, how late it was, and whether one rank "

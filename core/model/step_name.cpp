@@ -1,11 +1,11 @@
 #include "core/model/step_name.h"
 
+#include "core/model/generation_mark.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <optional>
-#include <system_error>
 
 namespace tilescope {
 
@@ -36,15 +36,8 @@ bool isNamedLikeStep(std::string_view name)
 
 std::string_view frameworkOfStep(std::string_view name)
 {
-    if (name.starts_with("step[")) // step[DECODE bs=32]
-        return "SGLang";
-    // execute_context_1(888)_generation_0(0), execute_32_context_0(…)_generation_32(…), execute_new_1_cached_3
-    const bool isExecution = name.starts_with("execute_");
-    if (isExecution && (name.starts_with("execute_model") || name.starts_with("execute_new_") ||
-                        name.find("context_") != std::string_view::npos))
-        return "vLLM";
-    if (name.starts_with("[Executor] _forward_step ") || name.starts_with("[Executor] _forward_step:"))
-        return "TensorRT-LLM";
+    if (const std::optional<GenerationMark> mark = generationMarkOf(name); mark && !mark->framework.empty())
+        return mark->framework;
     const bool isOfLightning = name.starts_with("[pl]");
     if (name.ends_with("run_training_batch") ||
         (isOfLightning && (name.ends_with(".validation_step") || name.ends_with(".test_step") ||
@@ -60,56 +53,11 @@ std::string_view wordOf(StepType type)
     return kWords[static_cast<std::size_t>(type)];
 }
 
-namespace {
-
-/// The number that follows `word` in a name; none if there is no such number.
-std::optional<int> numberAfter(std::string_view name, std::string_view word)
-{
-    const std::size_t at = name.find(word);
-    int number = 0;
-    if (at == std::string_view::npos ||
-        std::from_chars(name.data() + at + word.size(), name.data() + name.size(), number).ec != std::errc{})
-        return {};
-    return number;
-}
-
-/// The number before `word`.
-std::optional<int> numberBefore(std::string_view name, std::string_view word)
-{
-    const std::size_t end = name.find(word);
-    std::size_t begin = end == std::string_view::npos ? 0 : end;
-    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])))
-        --begin;
-    return end == std::string_view::npos ? std::nullopt : numberAfter(name.substr(begin), "");
-}
-
-StepType typeOfServerStep(std::optional<int> prompts, std::optional<int> decoded)
-{
-    if (prompts.value_or(0) > 0)
-        return StepType::Prefill;
-    return prompts && decoded.value_or(0) > 0 ? StepType::Decode : StepType::Other;
-}
-
-} // namespace
-
 StepType stepTypeOf(std::string_view name)
 {
-    const std::string_view framework = frameworkOfStep(name);
-    if (framework == "SGLang") {
-        const std::string_view mode = name.substr(std::string_view("step[").size());
-        if (mode.starts_with("DECODE") || mode.starts_with("TARGET_VERIFY"))
-            return StepType::Decode;
-        return mode.starts_with("EXTEND") || mode.starts_with("MIXED") || mode.starts_with("PREFILL")
-                   ? StepType::Prefill
-                   : StepType::Other;
-    }
-    if (framework == "vLLM")
-        return name.starts_with("execute_new_")
-                   ? typeOfServerStep(numberAfter(name, "execute_new_"), numberAfter(name, "_cached_"))
-                   : typeOfServerStep(numberAfter(name, "context_"), numberAfter(name, "_generation_"));
-    if (framework == "TensorRT-LLM")
-        return typeOfServerStep(numberBefore(name, " ctx reqs"), numberBefore(name, " gen reqs"));
-    if (framework == "Lightning")
+    if (const std::optional<GenerationMark> mark = generationMarkOf(name))
+        return mark->type;
+    if (frameworkOfStep(name) == "Lightning")
         return name.ends_with("run_training_batch") ? StepType::Train : StepType::Validation;
     const std::string_view stem = withoutNumber(name);
     const auto has = [stem](std::string_view word) {

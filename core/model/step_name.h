@@ -11,7 +11,7 @@ std::string_view withoutNumber(std::string_view name);
 /// Whether ranges of this name may be steps: step, iteration, train_step_12, ProfilerStep#3.
 bool isNamedLikeStep(std::string_view name);
 
-/// The framework that marks its iterations with ranges of this name: SGLang, vLLM, TensorRT-LLM, Lightning. Empty: none.
+/// The framework that marks its iterations with ranges of this name: SGLang, vLLM, TensorRT-LLM, llama.cpp, Lightning. Empty: none.
 std::string_view frameworkOfStep(std::string_view name);
 
 /// What an iteration of a program does.

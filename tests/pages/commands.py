@@ -124,6 +124,9 @@ NOT_RUN = {
         "tilescope export a.tscope --folded idle.txt --weight idle": PYTHON,
         "tilescope show a.tscope waiting --group cause --step 1": PYTHON,
     },
+    "generation.md": {
+        "tilescope record -o a.tscope -- python serve.py": PYTHON,
+    },
     "metrics.md": {
         "tilescope record --metrics -o a.tscope -- python train.py": GPU,
         "tilescope show a.tscope metrics": GPU,

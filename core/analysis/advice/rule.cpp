@@ -11,7 +11,9 @@ std::string_view wordOf(AdviceRule rule)
         "exposed-communication", "low-occupancy",  "tensor-cores",    "conversions",   "recomputation",
         "fragmentation",         "data-loading",   "late-rank",       "late-gather",   "kernel-stalls",
         "garbage-collection",    "host-optimizer", "logging",         "start-up",      "host-copies",
-        "small-collectives",     "uneven-ranks",   "conv-layouts",    "eager-steps"};
+        "small-collectives",     "uneven-ranks",   "conv-layouts",    "eager-steps",
+        "host-bound-decode",     "growing-attention", "small-batch",  "stalling-prefill", "host-sampling",
+        "iteration-copies"};
     return kWords[static_cast<std::size_t>(rule)];
 }
 

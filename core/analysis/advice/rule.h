@@ -32,8 +32,16 @@ enum class AdviceRule : std::uint8_t {
     UnevenRanks,        ///< a rank computes longer than the others
     ConvolutionLayouts, ///< kernels that change the layout of convolutions' tensors
     EagerSteps,         ///< steps that launch what other steps replay as a graph
+    HostBoundDecode,    ///< the GPU waits for the host while a program decodes
+    GrowingAttention,   ///< attention of decode iterations takes longer as the context grows
+    SmallBatch,         ///< products of decode iterations read all weights for few sequences
+    StallingPrefill,    ///< sequences that are being decoded wait for prompts of others
+    HostSampling,       ///< the host chooses tokens from logits that each iteration copies to it
+    IterationCopies,    ///< each decode iteration copies the same again
 };
-inline constexpr std::size_t kAdviceRules = 24;
+inline constexpr std::size_t kAdviceRules = 30;
+/// Rules from this one on are about programs that generate text.
+inline constexpr AdviceRule kFirstOfGeneration = AdviceRule::HostBoundDecode;
 
 /// launch-bound, small-kernels, synchronization, …
 std::string_view wordOf(AdviceRule rule);

@@ -1,6 +1,7 @@
 #include "core/exchange/import/run_steps.h"
 
 #include "core/base/error.h"
+#include "core/exchange/import/model_call_steps.h"
 #include "core/model/computed_steps.h"
 #include "core/model/step_name.h"
 
@@ -71,6 +72,8 @@ RunSteps::RunSteps(ForeignTrace& trace, std::string_view chosen) : trace_(trace)
             return std::tuple(a.start, -a.end, a.range) < std::tuple(b.start, -b.end, b.range);
         });
         found[i] = stepsFromRanges(candidates[i], first[i]);
+        if (found[i].steps.empty())
+            found[i] = stepsFromModelCalls(trace_, ProcessIndex{static_cast<std::int32_t>(i)});
         needsKernels[i] = found[i].steps.empty();
     }
     std::vector<std::vector<KernelInstant>> kernels = kernelsOfBusiestStreams(needsKernels);
@@ -204,7 +207,9 @@ void RunSteps::keepSteps(std::vector<FoundSteps>&& all)
                 trace_.host.push_back(
                     {.start = step.start,
                      .end = step.end,
-                     .name = trace_.strings.intern("step_" + std::to_string(step.number)).value,
+                     .name = trace_.strings
+                                 .intern(step.name.empty() ? "step_" + std::to_string(step.number) : step.name)
+                                 .value,
                      .thread = thread,
                      .kind = HostKind::Step});
         }

@@ -1,5 +1,6 @@
 #include "core/exchange/import/step_finder.h"
 
+#include "core/model/generation_mark.h"
 #include "core/model/step_name.h"
 
 #include <algorithm>
@@ -109,6 +110,17 @@ FoundSteps stepsFromUpdates(std::span<const StepCandidate> updates, std::int64_t
     return found;
 }
 
+/// Whether these ranges are iterations of a program that generates: the bare word decode also names other work, such as that of images.
+bool tellIterations(std::span<const StepCandidate> ranges)
+{
+    const auto isBare = [](const StepCandidate& range) {
+        constexpr std::string_view kDecode = "decode";
+        return std::ranges::equal(withoutNumber(range.name), kDecode, {},
+                                  [](unsigned char c) { return std::tolower(c); });
+    };
+    return ranges.size() >= 2 && !std::ranges::all_of(ranges, isBare);
+}
+
 /// From one execution to the next of the compiled function that takes most of the time; the last one as long as its call.
 FoundSteps stepsFromExecutions(std::span<const StepCandidate> executions)
 {
@@ -143,7 +155,7 @@ bool mayDelimitSteps(std::string_view name)
 {
     constexpr std::size_t kLongest = 64;
     return (name.size() <= kLongest &&
-            (endsStep(name) || isNamedLikeStep(name) || !compiledFunctionOf(name).empty())) ||
+            (endsStep(name) || isNamedLikeStep(name) || isNamedLikeIteration(name) || !compiledFunctionOf(name).empty())) ||
            !frameworkOfStep(name).empty();
 }
 
@@ -155,12 +167,14 @@ FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t f
     std::vector<StepCandidate> ofFramework;
     std::vector<StepCandidate> updates;
     std::vector<StepCandidate> executions;
+    std::vector<StepCandidate> iterations;
     for (const StepCandidate& range : ranges)
         (range.isChosen                            ? chosen
          : range.isMarked                          ? marked
          : endsStep(range.name)                    ? updates
          : !compiledFunctionOf(range.name).empty() ? executions
          : !frameworkOfStep(range.name).empty()    ? ofFramework
+         : isNamedLikeIteration(range.name)        ? iterations
                                                    : named)
             .push_back(range);
     if (!chosen.empty())
@@ -176,6 +190,9 @@ FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t f
         if (FoundSteps found =
                 stepsOf(ofFramework, "marks of " + std::string(frameworkOfStep(ofFramework.front().name)));
             !found.steps.empty())
+            return found;
+    if (updates.empty() && tellIterations(iterations))
+        if (FoundSteps found = stepsOf(iterations, "ranges named prefill and decode"); !found.steps.empty())
             return found;
     FoundSteps found = stepsFromUpdates(updates, first);
     return found.steps.empty() ? stepsFromExecutions(executions) : found;

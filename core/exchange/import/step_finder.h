@@ -16,6 +16,7 @@ struct FoundStep {
     std::int64_t end = 0;
     std::optional<std::size_t> range =
         {}; ///< index of the range that is the step; none: the step was computed
+    std::string name = {}; ///< of a computed step; empty: step_NUMBER
 };
 
 /// A host range that may delimit steps.
@@ -47,6 +48,7 @@ bool mayDelimitSteps(std::string_view name);
 
 /// Steps from ranges: those that the user chose, otherwise those marked as steps (ProfilerStep#3), of whatever thread, otherwise
 /// ranges that are named like steps, at least two on one thread, otherwise iterations of frameworks, even a single one, otherwise
+/// ranges named prefill or decode_step where no optimizer steps, otherwise
 /// from one Optimizer.step to the next, otherwise from one execution of a function that JAX compiled to the next: of the function
 /// that takes most of the time. Empty if none of these is there.
 ///

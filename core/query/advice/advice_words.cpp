@@ -86,6 +86,21 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
         return "the time of these kernels where nothing else runs";
     case AdviceRule::EagerSteps:
         return "the idle time of the GPU in steps that replay no graph, while others do";
+    case AdviceRule::HostBoundDecode:
+        return "the idle time of the GPU in decode iterations, without what was not recorded";
+    case AdviceRule::GrowingAttention:
+        return "the time of attention beyond that at the shortest context of the decode iterations, by a "
+               "straight line through their times";
+    case AdviceRule::SmallBatch:
+        return "half of the time of products in decode iterations: what twice as many sequences save for "
+               "each";
+    case AdviceRule::StallingPrefill:
+        return "the time of prefill iterations between decode iterations; where they decode other sequences "
+               "too, less the median decode iteration";
+    case AdviceRule::HostSampling:
+        return "in decode iterations, the time from the start of these copies until the GPU's next work";
+    case AdviceRule::IterationCopies:
+        return "the time of these copies in decode iterations in which nothing else runs";
     }
     return {};
 }
@@ -178,6 +193,24 @@ std::string_view remedyOf(AdviceRule rule)
         return "Find out why these steps were not replayed: shapes that were not captured, a graph break, or "
                "a path "
                "that was compiled without graphs (torch._inductor.config.triton.cudagraphs).";
+    case AdviceRule::HostBoundDecode:
+        return "Replay the decode iteration as a CUDA graph with a static cache: "
+               "cache_implementation=\"static\" and torch.compile(mode=\"reduce-overhead\"); in servers leave "
+               "enforce_eager off.";
+    case AdviceRule::GrowingAttention:
+        return "Read less of the cache: fewer heads of keys and values, a sliding window or a quantised cache; "
+               "and use a kernel that splits the keys over the GPU.";
+    case AdviceRule::SmallBatch:
+        return "Decode more sequences at once; if there are none, smaller weights (fp8, int4) or speculative "
+               "decoding.";
+    case AdviceRule::StallingPrefill:
+        return "Process prompts in chunks (chunked prefill with fewer tokens in an iteration), or on other "
+               "GPUs.";
+    case AdviceRule::HostSampling:
+        return "Choose tokens on the GPU and copy only these, or copy them while the next iteration runs.";
+    case AdviceRule::IterationCopies:
+        return "Write new keys and values into a cache of fixed size instead of joining it anew, and keep what "
+               "does not change on the GPU.";
     }
     return {};
 }

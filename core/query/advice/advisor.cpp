@@ -37,6 +37,7 @@ AdviceTable Advisor::judge(const RankDelays& delays)
     table_.wall = traces_.wall();
     if (table_.steps == 0)
         return std::move(table_);
+    judgeGeneration();
     judgeIdle();
     judgeHost();
     judgeSmallKernels();
@@ -56,6 +57,8 @@ AdviceTable Advisor::judge(const RankDelays& delays)
     std::ranges::sort(table_.unjudged, {}, &UnjudgedRule::rule);
     for (std::size_t i = 0; i < analysis::kAdviceRules; ++i) {
         const auto rule = static_cast<AdviceRule>(i);
+        if (rule >= analysis::kFirstOfGeneration && !generation_.of(StepType::Decode))
+            continue; // the program does not generate
         if (std::ranges::find(table_.rows, rule, &Advice::rule) == table_.rows.end() &&
             std::ranges::find(table_.unjudged, rule, &UnjudgedRule::rule) == table_.unjudged.end())
             table_.silent.push_back(rule);

@@ -4,6 +4,7 @@
 #include "core/query/advice/advice_table.h"
 #include "core/query/advice/advice_trace.h"
 #include "core/query/advice/waiting_advice.h"
+#include "core/query/generation/generation_table.h"
 #include "core/query/ranks/rank_delays.h"
 
 #include <cstdint>
@@ -37,8 +38,8 @@ inline bool isKernel(const ActivityKind& kind)
 /// Applies the rules to the traces: to each process by itself, so that what is at stake in a mean step is the mean of
 /// theirs. Used once, by one thread.
 ///
-/// The rules are in files by what they are about: advisor_idle.cpp, advisor_kernels.cpp and advisor_transfers.cpp for
-/// copies, collectives and ranks. advisor.cpp has what they share.
+/// The rules are in files by what they are about: advisor_idle.cpp, advisor_kernels.cpp, advisor_generation.cpp and
+/// advisor_transfers.cpp for copies, collectives and ranks. advisor.cpp has what they share.
 class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTraces traces);
@@ -112,6 +113,21 @@ private:
     void judgeEagerSteps();
     Bytes meanOfProcesses(Bytes AdviceTrace::*bytes) const;
 
+    // Programs that generate text, in advisor_generation.cpp. Before judgeIdle(), which takes the reasons of idle times.
+    void judgeGeneration();
+    void hostBoundDecode();
+    void growingAttention();
+    void smallBatch();
+    void stallingPrefill();
+    void hostSampling();
+    void iterationCopies();
+    /// The walls of a process' decode iterations within its steps.
+    std::vector<analysis::Interval> decodeWalls(const AdviceTrace& trace) const;
+    /// Whether most decode iterations have one of these activities, whose times are in start order.
+    bool isInMost(const AdviceTrace& trace, const std::vector<analysis::GroupedTime>& times) const;
+    /// Copies from the GPU in decode iterations that are larger than ids of tokens: indices of activities.
+    std::vector<std::uint32_t> logitCopies(const AdviceTrace& trace) const;
+
     // Kernels of the GPU.
     void judgeSmallKernels();
     void judgeLayouts();
@@ -147,6 +163,7 @@ private:
     Nanoseconds idle_{0};          ///< of the GPUs in all steps, for reasons that the recording may hold
     Nanoseconds unrecorded_{0};    ///< beside it: the GPUs work on, or wait for, what was not recorded
     Nanoseconds outsideOfCode_{0}; ///< of it: no thread is in an op or a CUDA call
+    GenerationTable generation_; ///< of the run
     AdviceTable table_;
 };
 

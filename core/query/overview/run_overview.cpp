@@ -234,6 +234,9 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
             overview.live = std::move(live);
         }
     }
+    if (!span && !cancelled())
+        if (GenerationTable table = generation(reader, run, process, cancelled); !table.rows.empty())
+            overview.generation = std::make_shared<const GenerationTable>(std::move(table));
     overview.isWhole = !cancelled();
 }
 

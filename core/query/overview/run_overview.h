@@ -2,6 +2,7 @@
 
 #include "core/analysis/compare/comparison.h"
 #include "core/analysis/time/step_partition.h"
+#include "core/query/generation/generation_table.h"
 #include "core/query/kernels/op_tables.h"
 #include "core/query/memory/memory_tables.h"
 #include "core/query/runs/run_tables.h"
@@ -10,6 +11,7 @@
 #include "core/query/timeline/hue.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +66,8 @@ struct RunOverview {
     std::string processWords = {};        ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
     std::optional<MeanStep> step = {};    ///< none without traced steps (in the span)
     StepChoice choice = {};               ///< of the steps that `step` is of
+    std::shared_ptr<const GenerationTable> generation =
+        {}; ///< iterations of a program that generates text; null: there are none, or a span is shown
     std::optional<StartPhase> start = {}; ///< of a recording
     std::vector<FamilyShare> families =
         {};                  ///< costliest first; without steps, of the whole recording or the span

@@ -5,9 +5,22 @@
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/step_paths.h"
 
+#include <string_view>
 #include <unordered_map>
 
 namespace tilescope::query {
+
+namespace {
+
+StepType typeOfPhase(std::string_view phase)
+{
+    if (phase == "backward" || phase == "optimizer" || phase.starts_with("Optimizer.step#") ||
+        phase == "DeepSpeedEngine.step")
+        return StepType::Train;
+    return phase == "prefill" ? StepType::Prefill : phase == "decode" ? StepType::Decode : StepType::Other;
+}
+
+} // namespace
 
 StepTypes stepTypes(const store::RunReader& reader, RunId run)
 {
@@ -15,7 +28,7 @@ StepTypes stepTypes(const store::RunReader& reader, RunId run)
     StepPaths stepPaths(reader);
     StepTypes types;
     std::unordered_map<StringId, StepType> named;
-    std::unordered_map<StringId, bool> updates; // whether the range belongs to training
+    std::unordered_map<StringId, StepType> phases; // what a range with this path says of its step
     reader.eachRange({.run = run}, [&](const Range& range) {
         if (range.step == kNoStep)
             return true;
@@ -30,14 +43,11 @@ StepTypes stepTypes(const store::RunReader& reader, RunId run)
                 type = known->second;
             return true;
         }
-        const auto [known, isNew] = updates.try_emplace(range.path, false);
-        if (isNew && range.path) {
-            const std::string_view phase = analysis::phaseOf(analysis::fromStepDown(reader.text(range.path)));
-            known->second = phase == "backward" || phase == "optimizer" ||
-                            phase.starts_with("Optimizer.step#") || phase == "DeepSpeedEngine.step";
-        }
-        if (known->second && type == StepType::Other)
-            type = StepType::Train;
+        const auto [known, isNew] = phases.try_emplace(range.path, StepType::Other);
+        if (isNew && range.path)
+            known->second = typeOfPhase(analysis::phaseOf(analysis::fromStepDown(reader.text(range.path))));
+        if (known->second != StepType::Other && type == StepType::Other)
+            type = known->second;
         return true;
     });
     return types;

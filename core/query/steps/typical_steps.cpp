@@ -168,7 +168,7 @@ std::string sourceOf(const std::string& fact)
         return "optimizer";
     if (has("marks of "))
         return "framework";
-    return has("ranges named") ? "range" : "profiler";
+    return has("ranges named") || has("calls of ") ? "range" : "profiler";
 }
 
 /// The steps with one number, of ranks that take them together.

@@ -1,0 +1,241 @@
+#include "core/analysis/steps/model_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace tilescope::analysis {
+
+namespace {
+
+constexpr std::string_view kNotTold =
+    "several tokens of a sequence follow a context: part of a prompt, or a speculative step";
+constexpr std::string_view kNoEvidence = "neither shapes nor the growth of a cache tell whether it processes a prompt";
+constexpr std::int64_t kTokenIdBytes = 8; ///< int64, as PyTorch holds ids
+
+/// Sizes of blocks that are allocated within a time, with their number and how many are held when it ends.
+struct SizeCount {
+    std::int64_t count = 0;
+    std::int64_t held = 0;
+};
+using Sizes = std::map<std::int64_t, SizeCount>;
+
+Sizes sizesWithin(std::span<const LivedBlock> blocks, const Interval& time)
+{
+    const auto first = std::ranges::lower_bound(blocks, time.start, {}, &LivedBlock::allocated);
+    const auto last = std::ranges::lower_bound(blocks, time.end, {}, &LivedBlock::allocated);
+    Sizes sizes;
+    for (auto block = first; block < last; ++block) {
+        SizeCount& size = sizes[block->bytes];
+        ++size.count;
+        size.held += block->freed >= time.end ? 1 : 0;
+    }
+    return sizes;
+}
+
+/// How sizes grow from one call to the next: bytes of a token, by the number of tokens that this makes.
+using Growths = std::unordered_map<std::int64_t, std::vector<std::int64_t>>;
+
+/// \param after  the sizes of the next call
+Growths growthsOf(const Sizes& before, const Sizes& after)
+{
+    constexpr std::size_t kMostSizes = 400; // of one call: the sizes that change are few
+    std::vector<std::int64_t> gone;
+    std::vector<std::int64_t> come;
+    for (const auto& [bytes, size] : before)
+        if (!after.contains(bytes))
+            gone.push_back(bytes);
+    for (const auto& [bytes, size] : after)
+        if (!before.contains(bytes))
+            come.push_back(bytes);
+    Growths growths;
+    if (gone.size() > kMostSizes || come.size() > kMostSizes)
+        return growths;
+    for (const std::int64_t from : gone)
+        for (auto to = std::ranges::upper_bound(come, from); to != come.end() && *to <= 2 * from; ++to)
+            if (const std::int64_t token = *to - from; from % token == 0)
+                growths[from / token].push_back(token);
+    return growths;
+}
+
+/// A series of calls whose context grows by one token: the context of the first, and what a token takes.
+struct Chain {
+    std::size_t first = 0;
+    std::size_t calls = 0;
+    std::int64_t context = 0;
+};
+
+/// \param growths  from each call to the next
+std::vector<Chain> chainsOf(const std::vector<Growths>& growths)
+{
+    constexpr std::size_t kFewest = 2; // pairs of calls
+    // By pair: the length of the longest series that ends with it, by its context.
+    std::vector<std::unordered_map<std::int64_t, std::size_t>> lengths(growths.size());
+    for (std::size_t i = 0; i < growths.size(); ++i)
+        for (const auto& [context, tokens] : growths[i]) {
+            const auto before = i > 0 ? lengths[i - 1].find(context - 1) : lengths[i].end();
+            lengths[i][context] = 1 + (i > 0 && before != lengths[i - 1].end() ? before->second : 0);
+        }
+    std::vector<Chain> chains;
+    for (std::size_t end = growths.size(); end > 0;) {
+        // The longest that ends here; of equals that with the shortest context, whose tokens take most.
+        std::pair<std::size_t, std::int64_t> best{0, 0};
+        for (const auto& [context, length] : lengths[end - 1])
+            best = std::max(best, std::pair(length, -context));
+        if (best.first < kFewest) {
+            --end;
+            continue;
+        }
+        const auto length = static_cast<std::int64_t>(best.first);
+        chains.push_back({end - best.first, best.first + 1, -best.second - length + 1});
+        end -= best.first;
+    }
+    std::ranges::reverse(chains);
+    return chains;
+}
+
+/// Whether the call processes `tokens` of each sequence where the next one processes one.
+bool isPrompt(const Sizes& call, const Sizes& next, std::int64_t tokens)
+{
+    constexpr int kFewest = 2;
+    int found = 0;
+    for (const auto& [bytes, size] : call)
+        if (tokens > 1 && bytes % tokens == 0 && !next.contains(bytes) && next.contains(bytes / tokens))
+            ++found;
+    return found >= kFewest;
+}
+
+/// Bytes of the blocks that grow with the context and are held after the call.
+std::int64_t cacheBytesOf(const Sizes& sizes, std::int64_t context, const std::vector<std::int64_t>& tokens)
+{
+    std::int64_t bytes = 0;
+    for (const std::int64_t token : tokens)
+        if (const auto size = sizes.find(context * token); size != sizes.end())
+            bytes += size->first * size->second.held;
+    return bytes;
+}
+
+/// Sequences, by the ids of the tokens that a program joins between two calls.
+std::optional<std::int64_t> sequencesBetween(std::span<const LivedBlock> blocks, const ModelCall& before,
+                                             const ModelCall& after, std::int64_t context)
+{
+    std::optional<std::int64_t> sequences;
+    std::int64_t most = 0;
+    for (const auto& [bytes, size] : sizesWithin(blocks, {before.time.end, after.time.start}))
+        if (size.held > 0 && bytes % (kTokenIdBytes * context) == 0 && bytes >= most) {
+            most = bytes;
+            sequences = bytes / (kTokenIdBytes * context);
+        }
+    return sequences;
+}
+
+class CacheGrowth {
+public:
+    CacheGrowth(std::span<const ModelCall> calls, std::span<const LivedBlock> blocks)
+        : calls_(calls), blocks_(blocks)
+    {
+        for (const ModelCall& call : calls)
+            sizes_.push_back(sizesWithin(blocks, call.time));
+        for (std::size_t i = 0; i + 1 < sizes_.size(); ++i)
+            growths_.push_back(growthsOf(sizes_[i], sizes_[i + 1]));
+    }
+
+    void addTo(std::vector<GenerationCall>& found) const
+    {
+        for (const Chain& chain : chainsOf(growths_))
+            addChain(chain, found);
+    }
+
+private:
+    void addChain(const Chain& chain, std::vector<GenerationCall>& found) const
+    {
+        // Sizes of one token that hold for the whole series: those of a chance pair do not.
+        std::vector<std::int64_t> tokens = growths_[chain.first + chain.calls - 2].at(
+            chain.context + static_cast<std::int64_t>(chain.calls) - 2);
+        for (std::size_t i = 0; i + 2 < chain.calls; ++i)
+            std::erase_if(tokens, [&](std::int64_t token) {
+                const auto known = growths_[chain.first + i].find(chain.context + static_cast<std::int64_t>(i));
+                return known == growths_[chain.first + i].end() ||
+                       std::ranges::find(known->second, token) == known->second.end();
+            });
+        if (tokens.empty())
+            return;
+        std::map<std::int64_t, int> batches;
+        for (std::size_t i = 1; i < chain.calls; ++i)
+            if (const auto sequences = sequencesBetween(
+                    blocks_, calls_[chain.first + i - 1], calls_[chain.first + i],
+                    chain.context + static_cast<std::int64_t>(i)))
+                ++batches[*sequences];
+        const auto batch = std::ranges::max_element(batches, {}, [](const auto& each) { return each.second; });
+        for (std::size_t i = 0; i < chain.calls; ++i) {
+            GenerationCall& call = found[chain.first + i];
+            const std::int64_t context = chain.context + static_cast<std::int64_t>(i);
+            const bool isFirst = i == 0 && isPrompt(sizes_[chain.first], sizes_[chain.first + 1], context);
+            call.type = isFirst ? StepType::Prefill : StepType::Decode;
+            call.tokens = isFirst ? context : 1;
+            call.context = context;
+            call.isByCache = true;
+            call.why = {};
+            if (batch != batches.end() && 2 * static_cast<std::size_t>(batch->second) >= chain.calls - 1)
+                call.sequences = batch->first;
+            if (const std::int64_t bytes = cacheBytesOf(sizes_[chain.first + i], context, tokens); bytes > 0)
+                call.cacheBytes = bytes;
+        }
+    }
+
+    std::span<const ModelCall> calls_;
+    std::span<const LivedBlock> blocks_;
+    std::vector<Sizes> sizes_;
+    std::vector<Growths> growths_;
+};
+
+void addShapes(std::span<const ModelCall> calls, std::vector<GenerationCall>& found)
+{
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const ModelCall& call = calls[i];
+        if (!call.tokens)
+            continue;
+        GenerationCall& made = found[i];
+        made.sequences = call.sequences;
+        made.tokens = call.tokens;
+        made.context = call.context;
+        const bool hasContext = call.context && *call.context > *call.tokens;
+        const bool followsSame = i > 0 && calls[i - 1].sequences == call.sequences;
+        const bool leads = i + 1 < calls.size() && calls[i + 1].tokens == 1 &&
+                           calls[i + 1].sequences == call.sequences &&
+                           (!calls[i + 1].context || *calls[i + 1].context > 1);
+        if (*call.tokens == 1 && (hasContext || (!call.context && followsSame)))
+            made.type = StepType::Decode;
+        else if (*call.tokens > 1 && !hasContext && leads)
+            made.type = StepType::Prefill;
+        else
+            made.why = hasContext ? kNotTold : kNoEvidence;
+        made.isByCache = false;
+    }
+}
+
+} // namespace
+
+std::vector<GenerationCall> generationCalls(std::span<const ModelCall> calls,
+                                            std::span<const LivedBlock> blocks)
+{
+    std::vector<GenerationCall> found(calls.size(), GenerationCall{.why = kNoEvidence});
+    if (!blocks.empty())
+        CacheGrowth(calls, blocks).addTo(found);
+    addShapes(calls, found);
+    if (std::ranges::none_of(found, [](const GenerationCall& call) { return call.type == StepType::Decode; }))
+        return {};
+    std::int32_t generation = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto& before = i > 0 ? found[i - 1] : found[i];
+        const bool continues =
+            i > 0 && found[i].type == StepType::Decode && before.type != StepType::Other &&
+            (!found[i].context || !before.context || *found[i].context == *before.context + 1);
+        generation += i > 0 && !continues ? 1 : 0;
+        found[i].generation = generation;
+    }
+    return found;
+}
+
+} // namespace tilescope::analysis

@@ -1,0 +1,180 @@
+#include "core/query/generation/iterations.h"
+
+#include "core/model/environment_facts.h"
+#include "core/model/generation_mark.h"
+#include "core/query/generation/model_calls.h"
+#include "core/query/steps/step_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace tilescope::query {
+
+namespace {
+
+using StepKey = std::pair<ProcessIndex, std::int32_t>;
+
+/// Of the calls of which model, and by what, an import computed the steps.
+struct ComputedSteps {
+    std::string model = {};
+    IterationSource source = IterationSource::None;
+};
+
+/// \param fact  as the import stored it: `calls of LlamaForCausalLM, by the growth of its cache`
+ComputedSteps computedFrom(std::string_view fact)
+{
+    constexpr std::string_view kBegin = "calls of ";
+    const std::size_t end = fact.find(", by ");
+    if (!fact.starts_with(kBegin) || end == std::string_view::npos)
+        return {};
+    return {std::string(fact.substr(kBegin.size(), end - kBegin.size())),
+            fact.find("shapes", end) != std::string_view::npos ? IterationSource::ModelShapes
+                                                               : IterationSource::ModelCache};
+}
+
+/// Adds what a further mark of the same iteration says: SGLang's own mark lacks the context that another one states.
+void addMark(Iteration& iteration, const GenerationMark& mark)
+{
+    const auto set = [](auto& value, const auto& from) {
+        if (!value)
+            value = from;
+    };
+    if (iteration.type == StepType::Other)
+        iteration.type = mark.type;
+    iteration.why = iteration.type == StepType::Other ? std::string(mark.why) : std::string();
+    set(iteration.sequences, mark.sequences());
+    set(iteration.prompts, mark.prompts);
+    set(iteration.newTokens, mark.newTokens);
+    if (!iteration.context && mark.cachedTokens && mark.sequences().value_or(0) > 0)
+        iteration.context = static_cast<double>(*mark.cachedTokens) / static_cast<double>(*mark.sequences());
+    if (!iteration.context && mark.context)
+        iteration.context = static_cast<double>(*mark.context);
+    set(iteration.cacheBytes, mark.cacheBytes);
+    iteration.isChunked = iteration.isChunked || mark.isChunked;
+    iteration.isSpeculative = iteration.isSpeculative || mark.isSpeculative;
+    iteration.isMixed = iteration.isMixed || mark.isMixed();
+}
+
+/// Steps of programs that generate, by what their ranges are called.
+class MarkedSteps {
+public:
+    MarkedSteps(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
+        : reader_(reader), filter_(reader, run, topology),
+          steps_(query::steps(reader, {.run = run, .topology = topology}))
+    {
+    }
+
+    Iterations find(RunId run)
+    {
+        Iterations found{.choice = steps_.choice};
+        if (steps_.rows.empty())
+            return found;
+        readMarks(run);
+        const bool isOfProgram = std::ranges::any_of(steps_.rows, [this](const StepRow& row) {
+            return row.type == StepType::Prefill || row.type == StepType::Decode ||
+                   (marks_.contains({row.inRun, row.step}) && !framework_.empty());
+        });
+        if (!isOfProgram)
+            return found;
+        found.source = marks_.empty() ? IterationSource::Steps : IterationSource::Marks;
+        found.marks = framework_;
+        if (const ComputedSteps computed = computedFrom(factOf(reader_.environment(run), "steps.source"));
+            framework_.empty() && computed.source != IterationSource::None) {
+            found.source = computed.source;
+            found.marks = computed.model;
+        }
+        std::map<ProcessIndex, std::int32_t> generations;
+        for (const StepRow& row : steps_.rows) {
+            const auto marks = marks_.find({row.inRun, row.step});
+            const bool isTyped = row.type == StepType::Prefill || row.type == StepType::Decode;
+            if (!isTyped && marks == marks_.end())
+                continue;
+            Iteration iteration{.number = row.step,
+                                .step = row.step,
+                                .process = row.inRun,
+                                .type = isTyped ? row.type : StepType::Other,
+                                .wall = row.partition.wall};
+            if (marks != marks_.end())
+                for (const GenerationMark& mark : marks->second)
+                    addMark(iteration, mark);
+            if (framework_.empty())
+                iteration.generation = generationOf(generations, iteration);
+            if (const auto call = calls_.find({row.inRun, row.step}); call != calls_.end())
+                iteration.call = call->second;
+            found.list.push_back(std::move(iteration));
+        }
+        std::ranges::stable_sort(found.list, {}, [](const Iteration& each) {
+            return std::pair(each.process, each.wall.start);
+        });
+        return found;
+    }
+
+private:
+    static std::int32_t generationOf(std::map<ProcessIndex, std::int32_t>& generations, const Iteration& iteration)
+    {
+        const auto [known, isNew] = generations.try_emplace(iteration.process, 0);
+        if (!isNew && iteration.type != StepType::Decode)
+            ++known->second;
+        return known->second;
+    }
+
+    void readMarks(RunId run)
+    {
+        std::unordered_map<StringId, std::optional<GenerationMark>> known;
+        std::unordered_map<StringId, bool> models;
+        reader_.eachRange({.run = run}, [&](const Range& range) {
+            if (range.step == kNoStep || !filter_.has(range.thread) || !range.name)
+                return true;
+            const StepKey key{filter_.topology().of(range.thread), range.step};
+            const auto [mark, isNew] = known.try_emplace(range.name);
+            if (isNew) {
+                mark->second = generationMarkOf(reader_.text(range.name));
+                if (mark->second && !mark->second->framework.empty() && framework_.empty())
+                    framework_ = mark->second->framework;
+            }
+            if (mark->second)
+                marks_[key].push_back(*mark->second);
+            const auto [isModel, isNewPath] = models.try_emplace(range.path, false);
+            if (isNewPath && range.path)
+                isModel->second = !modelOf(reader_.text(range.path)).empty();
+            if (isModel->second && framework_.empty())
+                calls_.try_emplace(key, analysis::Interval{range.start, range.end});
+            return true;
+        });
+    }
+
+    const store::RunReader& reader_;
+    ProcessFilter filter_;
+    StepsTable steps_;
+    std::map<StepKey, std::vector<GenerationMark>> marks_;
+    std::map<StepKey, analysis::Interval> calls_; ///< the first call of a model in a step
+    std::string framework_;
+};
+
+} // namespace
+
+std::string_view wordOf(IterationSource source)
+{
+    static constexpr std::array<std::string_view, 5> kWords{"none", "marks", "steps", "shapes", "cache"};
+    return kWords[static_cast<std::size_t>(source)];
+}
+
+Iterations iterationsOf(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
+{
+    Iterations found;
+    reader.atOnce([&] {
+        found = MarkedSteps(reader, run, topology).find(run);
+        if (!found.list.empty())
+            return;
+        for (const StepRow& row : recordedSteps(reader, run))
+            if (found.choice.typeOf(row.numbers.process, row.step) == StepType::Train)
+                return; // a program that trains calls its model too
+        addModelCalls(reader, run, topology, found);
+    });
+    return found;
+}
+
+} // namespace tilescope::query
