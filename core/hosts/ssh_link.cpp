@@ -5,6 +5,7 @@
 #include "core/base/search_path.h"
 #include "core/base/sha256.h"
 #include "core/base/terminal_text.h"
+#include "core/machine/process_tree.h"
 #include "core/session/protocol/wake_event.h"
 #include "core/session/protocol/without_sigpipe.h"
 #include "core/session/supervisor/child_process.h"
@@ -17,7 +18,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <map>
 #include <utility>
 
 namespace tilescope::hosts {
@@ -55,14 +60,51 @@ fs::path socketFolder()
     return folder;
 }
 
+std::atomic<bool> prefersDialogs = false;
+
+/// Whether ssh has a program that asks in a dialog: that of SSH_ASKPASS, or the one that its distribution chose.
+bool canAskInDialog()
+{
+    if (environmentVariable("DISPLAY").empty() && environmentVariable("WAYLAND_DISPLAY").empty() &&
+        environmentVariable("SSH_ASKPASS_REQUIRE") != "force")
+        return false;
+    constexpr std::array kUsual{"/usr/bin/ssh-askpass", "/usr/libexec/openssh/ssh-askpass",
+                                "/usr/lib/ssh/ssh-askpass"};
+    return !environmentVariable("SSH_ASKPASS").empty() ||
+           std::ranges::any_of(kUsual, [](const char* program) { return access(program, X_OK) == 0; });
+}
+
 /// Whether ssh has a way to ask the user.
 bool canAsk()
 {
-    if (FileDescriptor terminal{open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)})
-        return true;
-    return !environmentVariable("SSH_ASKPASS").empty() &&
-           (!environmentVariable("DISPLAY").empty() || !environmentVariable("WAYLAND_DISPLAY").empty() ||
-            environmentVariable("SSH_ASKPASS_REQUIRE") == "force");
+    return FileDescriptor{open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)} || canAskInDialog();
+}
+
+/// What ssh's environment has beside ours.
+std::map<std::string, std::string> wayOfAsking()
+{
+    const bool isSet = !environmentVariable("SSH_ASKPASS_REQUIRE").empty();
+    if (!prefersDialogs || isSet || !canAskInDialog())
+        return {};
+    return {{"SSH_ASKPASS_REQUIRE", "prefer"}};
+}
+
+/// Ends ssh and what it started: its askpass program, and the ssh of a jump host. On a terminal ssh gives the echo back.
+void endWithItsChildren(session::ChildProcess& ssh)
+{
+    ssh.signal(SIGSTOP); // else it starts the next question when one has ended
+    machine::ProcessTree processes(ssh.pid());
+    processes.look();
+    ssh.signal(SIGTERM);
+    for (const pid_t pid : processes.pids())
+        if (pid != ssh.pid())
+            kill(pid, SIGTERM);
+    ssh.signal(SIGCONT);
+    constexpr std::chrono::seconds kMost{1};
+    constexpr int kLookAgainMs = 5;
+    const auto end = std::chrono::steady_clock::now() + kMost;
+    while (!ssh.ended() && std::chrono::steady_clock::now() < end)
+        poll(nullptr, 0, kLookAgainMs);
 }
 
 /// Reads what is there, up to the limit; what is beyond is dropped. False at the end.
@@ -131,6 +173,17 @@ CommandOutcome converse(session::ChildProcess& process, const std::function<std:
     }
 }
 
+/// What ssh says when it has connected or not. A stop ends it.
+CommandOutcome connected(session::ChildProcess& ssh, const std::stop_token& stop)
+{
+    try {
+        return converse(ssh, {}, stop);
+    } catch (const Stopped&) {
+        endWithItsChildren(ssh);
+        throw;
+    }
+}
+
 /// Whether a connection broke while it was made, in contrast to a host that refuses it.
 bool brokeMeanwhile(std::string_view words)
 {
@@ -185,6 +238,11 @@ std::string forAnyShell(const std::string& line)
 }
 
 } // namespace
+
+void askInDialogs()
+{
+    prefersDialogs = true;
+}
 
 SshLink::SshLink(Host host) : host_(std::move(host)), ssh_(findProgram("ssh"))
 {
@@ -257,8 +315,8 @@ void SshLink::open(std::stop_token stop)
     constexpr int kAttempts = 6; // a network that has just come back may break again
     constexpr int kFirstPauseMs = 100;
     for (int attempt = 1, pauseMs = kFirstPauseMs;; ++attempt, pauseMs *= 2) {
-        session::ChildProcess connecting(ssh_, words, {});
-        const CommandOutcome outcome = converse(connecting, {}, stop);
+        session::ChildProcess connecting(ssh_, words, wayOfAsking());
+        const CommandOutcome outcome = connected(connecting, stop);
         if (outcome.code == 0)
             return;
         if (attempt == kAttempts || !brokeMeanwhile(outcome.err))

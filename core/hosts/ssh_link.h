@@ -41,20 +41,23 @@ std::string quotedForHost(std::string_view text);
 /// The last line that a program of a host printed, escaped and cut, for a sentence; may be empty.
 std::string lastWords(std::string_view words);
 
+/// From now on ssh asks in dialogs where it has an askpass program, even if there is a terminal: for programs with a window.
+void askInDialogs();
+
 /// One connection to a host that all commands and files share. A host that is this machine (Host::isLocal) needs none: its
 /// commands are started here. For others it is the system's ssh client with a control socket in a folder
 /// that only the user can enter. Several processes share it, too; it ends ten minutes after its last use.
 ///
 /// Keys, agent, jump hosts and known_hosts are those of the user. Passwords are asked for by ssh itself, on the terminal
-/// or with SSH_ASKPASS; without either nothing is asked. No port and no agent is forwarded. One thread; several links to
-/// a host may exist.
+/// or with its askpass program; without either nothing is asked. No port and no agent is forwarded. One thread; several
+/// links to a host may exist.
 class SshLink {
 public:
     explicit SshLink(Host host);
 
     const Host& host() const { return host_; }
 
-    /// Connects unless the connection is there.
+    /// Connects unless the connection is there. A stop also ends what asks the user.
     /// \throws ConnectionError  one sentence: no such host, refused, wrong host key, no key accepted, …
     /// \throws Stopped
     void open(std::stop_token stop = {});

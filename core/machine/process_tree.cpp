@@ -72,6 +72,14 @@ std::uint64_t ProcessTree::residentBytes() const
     return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::vector<pid_t> ProcessTree::pids() const
+{
+    std::vector<pid_t> pids;
+    for (const Member& member : members_)
+        pids.push_back(member.pid);
+    return pids;
+}
+
 std::vector<std::filesystem::path> ProcessTree::folders() const
 {
     std::vector<std::filesystem::path> folders;

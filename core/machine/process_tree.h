@@ -19,6 +19,8 @@ public:
     /// Processor time of all members in nanoseconds, including members that have ended.
     std::uint64_t processorTime();
     std::uint64_t residentBytes() const;
+    /// The members, also those that have ended.
+    std::vector<pid_t> pids() const;
     /// The folders of the members in /proc; that of a process that has ended is missing.
     std::vector<std::filesystem::path> folders() const;
 

@@ -1,5 +1,6 @@
 #include "ui/window/main_window.h"
 
+#include "core/hosts/ssh_link.h"
 #include "ui/charts/charts_page.h"
 #include "ui/compare/compare_page.h"
 #include "ui/experiment/experiment_page.h"
@@ -99,6 +100,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
       process_(new ProcessBar(*workspace_)), dock_(new RunDock(*workspace_, this)),
       showRuns_(new QPushButton(tr("Runs"))), cursor_(new QLabel), selection_(new QLabel)
 {
+    hosts::askInDialogs();
     setObjectName(QStringLiteral("main"));
     setAcceptDrops(true);
     makeCentre();

@@ -18,6 +18,9 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
 
 namespace tilescope::hosts {
 
@@ -112,6 +115,42 @@ TEST_F(SshLinks, RunCommandsOverOneConnection)
             .out,
         "300000\n");
     EXPECT_THROW(quotedForHost("two\nlines"), Error);
+}
+
+// A host key that is not known yet is a question to the user. The dialog is a child of what SSH_ASKPASS names.
+TEST_F(SshLinks, EndTheDialogThatAsksWhenTheyAreStopped)
+{
+    const fs::path asked = *sshd / "asked";
+    const fs::path program = *sshd / "askpass";
+    std::ofstream(program) << "#!/bin/sh\nsleep 1000 &\necho $SSH_ASKPASS_REQUIRE $$ $! >" << asked.string()
+                           << ".part\nmv " << asked.string() << ".part " << asked.string() << "\nwait\n";
+    fs::permissions(program, fs::perms::owner_all);
+    setenv("SSH_ASKPASS", program.c_str(), 1);
+    setenv("DISPLAY", ":7", 1);
+    sshd->write("known_hosts", "");
+    askInDialogs();
+    std::stop_source stop;
+    std::jthread stopping([&] {
+        while (!fs::exists(asked))
+            std::this_thread::yield();
+        stop.request_stop();
+    });
+    EXPECT_THROW(SshLink(box).open(stop.get_token()), Stopped);
+    stopping.join();
+    std::ifstream in(asked);
+    const auto commandOf = [](pid_t pid) {
+        std::ifstream command("/proc/" + std::to_string(pid) + "/cmdline");
+        return std::string{std::istreambuf_iterator<char>(command), {}};
+    };
+    std::string way;
+    in >> way;
+    EXPECT_EQ(way, "prefer");
+    int processes = 0;
+    for (pid_t pid = 0; in >> pid; ++processes)
+        while (!commandOf(pid).empty()) // one that has ended has none
+            std::this_thread::yield();
+    EXPECT_EQ(processes, 2);
+    fs::remove(asked);
 }
 
 TEST_F(SshLinks, EndWithTheirConnection)
