@@ -2,6 +2,7 @@
 
 #include "app/record/phases.h"
 #include "app/record/python_api.h"
+#include "app/record/recorder.h"
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,11 @@ thread_local std::deque<TaskOptimizer> taskOptimizers;
 struct Successor {
     Reference optimizer{nullptr}; ///< the one that made a step first
     int steps = 0;                ///< of it
-    int most = 0;                 ///< that were made between steps of a first one
+    int most = 0;                 ///< that were made between steps of the first one
+    bool knowsMost = false;       ///< the first one has made a second step
+
+    /// Whether, if the first one makes no more steps, these are more than those between its steps.
+    bool isBeyondFirst() const { return knowsMost && steps > most; }
 };
 // The discriminator of a GAN makes about five steps for each of the generator's.
 constexpr int kLeastSteps = 8;
@@ -111,13 +116,29 @@ bool isFirstOfTask(const PythonApi& api, const void* task, void* optimizer)
     return true;
 }
 
-/// The first optimizer has made a step, or a new one is it.
+/// The first optimizer has made a step: what another one did since was no stage of its own.
 void restartSuccessor(const PythonApi& api)
 {
+    successor.knowsMost = true;
+    if (!successor.optimizer.load())
+        return;
     successor.most = std::max(successor.most, successor.steps);
     successor.steps = 0;
-    if (successor.optimizer.load())
+    refer(api, successor.optimizer, nullptr);
+    Recorder::decidePossibleSteps(false);
+}
+
+/// The optimizer is the first one from now on.
+/// \param wereSteps  what other ones did since the last step of the former one
+void replaceFirst(const PythonApi& api, Reference& reference, void* optimizer, bool wereSteps)
+{
+    if (successor.optimizer.load()) {
+        Recorder::decidePossibleSteps(wereSteps);
         refer(api, successor.optimizer, nullptr);
+    }
+    successor.steps = successor.most = 0;
+    successor.knowsMost = false;
+    refer(api, reference, optimizer);
 }
 
 /// Whether the optimizer, which is not the first one, has made so many steps alone that it takes its place.
@@ -133,10 +154,11 @@ bool succeeds(const PythonApi& api, void* optimizer)
     case Referred::Same:
         break;
     }
-    if (++successor.steps < std::max(kLeastSteps, 2 * successor.most))
-        return false;
-    restartSuccessor(api);
-    return true;
+    if (++successor.steps >= std::max(kLeastSteps, 2 * successor.most))
+        return true;
+    if (!isInBackward()) // a step that ends with the backward pass
+        Recorder::notePossibleStep(successor.isBeyondFirst());
+    return false;
 }
 
 /// Whether the optimizer is the one that the reference refers to, or takes its place.
@@ -145,8 +167,10 @@ bool isFirst(const PythonApi& api, Reference& reference, void* optimizer)
     const Referred what = referred(api, reference, optimizer);
     if (what == Referred::Same)
         restartSuccessor(api);
-    else if (what == Referred::Gone || succeeds(api, optimizer))
-        refer(api, reference, optimizer);
+    else if (what == Referred::Gone)
+        replaceFirst(api, reference, optimizer, successor.isBeyondFirst());
+    else if (succeeds(api, optimizer))
+        replaceFirst(api, reference, optimizer, true);
     else
         return false;
     return true;
@@ -187,6 +211,7 @@ void forgetProgramsOptimizers() noexcept
     taskOptimizers.clear();
     successor.optimizer.store(nullptr);
     successor.steps = successor.most = 0;
+    successor.knowsMost = false;
 }
 
 } // namespace tilescope::record

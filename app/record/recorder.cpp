@@ -44,6 +44,8 @@ template <class Action> void attempt(Action action) noexcept
 
 void endAtExit()
 {
+    if (Recording::isOpen() && getpid() == owner)
+        attempt([](Recording& recording) { recording.endPossibleSteps(); });
     if (Recording::close() && getpid() == owner)
         attempt([](Recording& recording) { recording.end(); });
 }
@@ -303,6 +305,18 @@ void Recorder::endStep() noexcept
     startInChild();
     if (isStarted())
         attempt([](Recording& recording) { recording.endStep(); });
+}
+
+void Recorder::notePossibleStep(bool isOneAtTheEnd) noexcept
+{
+    if (isStarted())
+        attempt([=](Recording& recording) { recording.notePossibleStep(isOneAtTheEnd); });
+}
+
+void Recorder::decidePossibleSteps(bool areSteps) noexcept
+{
+    if (isStarted())
+        attempt([=](Recording& recording) { recording.decidePossibleSteps(areSteps); });
 }
 
 void Recorder::yieldDevice() noexcept

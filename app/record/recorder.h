@@ -62,6 +62,10 @@ public:
     static void noteOpened() noexcept;
     /// A step of the program ends now; the next one begins.
     static void endStep() noexcept;
+    /// A step may have ended now. What the thread does later decides whether it was one.
+    /// \param isOneAtTheEnd  it is one if the process ends before that
+    static void notePossibleStep(bool isOneAtTheEnd) noexcept;
+    static void decidePossibleSteps(bool areSteps) noexcept;
     /// Leaves CUPTI to a profiler of the program until the process ends, if the user asked for it.
     static void yieldDevice() noexcept;
     /// Ends the recording before the process ends; it does not start again.

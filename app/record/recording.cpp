@@ -266,11 +266,41 @@ void Recording::endStep()
 {
     const std::int64_t end = now();
     const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
+    countStep(start, end, static_cast<std::uint32_t>(gettid()));
+}
+
+void Recording::notePossibleStep(bool isOneAtTheEnd)
+{
+    possibleSteps_.note(now(), isOneAtTheEnd);
+}
+
+void Recording::decidePossibleSteps(bool areSteps)
+{
+    const PossibleSteps::Steps steps = possibleSteps_.take();
+    if (areSteps)
+        endSteps(steps);
+}
+
+void Recording::endSteps(const PossibleSteps::Steps& steps)
+{
+    for (const std::int64_t end : steps.ends) {
+        if (end < onSince_.load(std::memory_order_relaxed))
+            continue; // the recording has paused since
+        // Another thread may have ended a step since.
+        std::int64_t start = stepStart_.load(std::memory_order_relaxed);
+        while (start < end && !stepStart_.compare_exchange_weak(start, end, std::memory_order_relaxed)) {
+        }
+        if (start < end)
+            countStep(start, end, steps.thread);
+    }
+}
+
+void Recording::countStep(std::int64_t start, std::int64_t end, std::uint32_t thread)
+{
     const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
     // A step that began before the recording is incomplete; without any range, it is unknown when the first began.
     if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed) && start != 0)
-        noteRange("step", static_cast<std::uint32_t>(gettid()), start, end,
-                  static_cast<std::uint32_t>(step) + 1);
+        noteRange("step", thread, start, end, static_cast<std::uint32_t>(step) + 1);
     if (window_.calibrates) {
         const MutexLock lock(calibrationMutex_);
         apply(calibration_.stepEnded(end));

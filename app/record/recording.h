@@ -6,6 +6,7 @@
 #include "app/record/device_thread.h"
 #include "app/record/host_sampler.h"
 #include "app/record/pc_sampler.h"
+#include "app/record/possible_steps.h"
 #include "app/record/recorder.h"
 #include "app/record/settings.h"
 #include "app/record/window.h"
@@ -71,8 +72,13 @@ public:
     void noteOpening(std::string_view name);
     void noteOpened() noexcept;
     void endStep();
+    void notePossibleStep(bool isOneAtTheEnd);
+    void decidePossibleSteps(bool areSteps);
+    void endPossibleSteps() { endSteps(possibleSteps_.takeAtTheEnd()); }
 
 private:
+    void endSteps(const PossibleSteps::Steps& steps);
+    void countStep(std::int64_t start, std::int64_t end, std::uint32_t thread);
     trace::CuptiApi* apiIfAny();
     trace::CuptiSession* sessionIfAny();
     PcSampler* pcSamplerIfAny();
@@ -144,6 +150,7 @@ private:
     std::atomic<std::int64_t> namedSteps_{0};
     std::atomic<bool> isPartial_{false}; ///< the current step began before the recording
     std::atomic<std::int64_t> onSince_{0};
+    PossibleSteps possibleSteps_;
 
     Mutex calibrationMutex_ ACQUIRED_BEFORE(windowMutex_);
     Calibration calibration_ GUARDED_BY(calibrationMutex_);

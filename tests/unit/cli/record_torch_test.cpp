@@ -181,10 +181,19 @@ TEST_F(RecordTorch, ASecondStageWithAnotherOptimizerHasSteps)
         std::string text;
         std::size_t steps;
     };
-    // The first seven steps of a second stage are part of its first recorded one.
     for (const Training& training :
-         {Training{"for _ in range(5): step(first)\nfor _ in range(20): step(second)\n", 18},
-          {"for _ in range(5): step(first)\nfor _ in range(20): step(second, third)\n", 18},
+         {Training{"for _ in range(5): step(first)\nfor _ in range(20): step(second)\n", 25},
+          {"for _ in range(5): step(first)\nfor _ in range(20): step(second, third)\n", 25},
+          {"for _ in range(5): step(first)\nfor _ in range(4): step(second)\n", 9},
+          {"step(first)\nfor _ in range(10): step(second)\nfor _ in range(9): step(third)\n", 20},
+          {"for _ in range(3): step(first)\nfor _ in range(3): step(second)\ndel first, second\n"
+           "for _ in range(4): step(third)\n",
+           10},
+          // It ends a thread's last steps, too.
+          {"import threading\n"
+           "def train():\n    for _ in range(3): step(first)\n    for _ in range(3): step(second)\n"
+           "thread = threading.Thread(target=train)\nthread.start()\nthread.join()\n",
+           6},
           {"for _ in range(5):\n    step(first)\n    for _ in range(6): step(second)\n", 5},
           {"for _ in range(12): step(first, second, third)\n", 12},
           {"many = [torch.optim.SGD([p], lr=0.1) for p in torch.ones(30, 1)]\n"
