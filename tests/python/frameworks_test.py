@@ -388,6 +388,12 @@ class Frameworks(unittest.TestCase):
             self.assertEqual((bare.returncode, bare.stdout), (ran.returncode, ran.stdout), ran.stderr)
             self.assertEqual(ran.returncode, 1 if inherits == "false" else 0, ran.stderr)
             self.assertIn(said, ran.stderr)
+        # The remedy: an environment of the file, to which this one's PyTorch is added.
+        run = functools.partial(subprocess.run, cwd=self.folder, check=True, capture_output=True, text=True)
+        run([PYTHON, "-m", "pex.tools", "p.pex", "venv", "venv"])
+        torch = run([PYTHON, "-c", "import os, torch; print(os.path.dirname(torch.__path__[0]))"]).stdout
+        next(self.folder.glob("venv/lib/python3*/site-packages")).joinpath("torch.pth").write_text(torch)
+        self.check(self.record(["venv/bin/python", "venv/pex"]))
 
     @stress
     def test_uv_run(self):
