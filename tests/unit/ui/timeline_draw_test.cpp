@@ -471,9 +471,11 @@ TEST_F(TimelineSceneTest, OpsOfTwoRunsWithoutADeviceHaveRoomForTheirNamesInALowW
 {
     useStudy();
     const int frame = scene_.sizes.overview + scene_.sizes.ruler;
-    const double perPixel = scene_.window.length() / 800;
     bool anyShared = false;
-    for (const int height : {380, 500, 700}) {
+    bool anyUnseen = false;
+    const double wide = scene_.window.length() / 800;
+    for (const auto& [height, perPixel] :
+         {std::pair(380, wide), std::pair(500, wide), std::pair(700, wide), std::pair(500, 800 * wide)}) {
         const LaneSizes sizes = LaneSizes::forWindow(perPixel, scene_.sections, height + frame);
         const TimelineLayout layout = layOut(scene_.sections, sizes);
         EXPECT_LE(layout.height, height);
@@ -489,9 +491,11 @@ TEST_F(TimelineSceneTest, OpsOfTwoRunsWithoutADeviceHaveRoomForTheirNamesInALowW
                 EXPECT_TRUE(!isSeen || band.heightOf(row) >= tilescope::ui::sizes().of(18)) << "row " << row;
                 EXPECT_LE(band.rowTop(row) + band.heightOf(row), band.top + band.height);
                 anyShared = anyShared || band.heightOf(row) < band.rowHeight;
+                anyUnseen = anyUnseen || (row > 0 && !isSeen);
             }
         }
     }
+    EXPECT_TRUE(anyUnseen);
     EXPECT_TRUE(anyShared) << "rows in which nothing can be seen need no height";
 }
 
