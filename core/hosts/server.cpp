@@ -51,6 +51,8 @@ struct Gone {};
 /// A path there: relative to the home folder, and so is `~/`.
 fs::path placeOf(std::string path)
 {
+    if (path.starts_with('-'))
+        throw Error{.what = "begins with a dash, like an option", .where = path, .remedy = "write ./" + path};
     const fs::path home = environmentVariable("HOME");
     if (path == "~" || path.starts_with("~/"))
         path.erase(0, 2);

@@ -453,6 +453,8 @@ TEST_F(OnHost, RefusesUnknownHostsAndUnusableFilesAtOnce)
     EXPECT_LT(named.err.size(), 200u) << "what is no name of work is not repeated as a whole";
     const ProgramResult dashed = tilescope({"run", "attention", "--on=-oProxyCommand=id", "-o", "a.tscope"});
     EXPECT_EQ(dashed.code, 2) << dashed.err;
+    EXPECT_THAT(tilescope({"show", "gpubox:-x.tscope"}).err, HasSubstr("write ./-x.tscope"));
+    EXPECT_THAT(tilescope({"show", "gpubox:./-x.tscope"}).err, HasSubstr("no such file there"));
     std::ofstream(folder / "text.tscope") << "no recording\n";
     const ProgramResult unusable = tilescope(sweep("[0]", "text.tscope"));
     EXPECT_EQ(unusable.code, 2) << unusable.err;
