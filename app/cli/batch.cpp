@@ -3,12 +3,10 @@
 #include "app/cli/spec_argument.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
-#include "core/base/terminal_text.h"
 #include "core/config/quick.h"
-#include "core/session/protocol/working_copy.h"
 #include "core/session/supervisor/resume.h"
 
-#include <iostream>
+#include <utility>
 
 namespace tilescope::cli {
 
@@ -18,8 +16,6 @@ int batchCommand(int argc, char** argv)
     SweepArguments sweep;
     std::vector<std::string> settings;
     std::string shard;
-    bool resume = false;
-    bool force = false;
     bool quick = false;
     Arguments arguments(
         "--batch SPEC|study:NAME -o FILE [options]",
@@ -30,9 +26,6 @@ int batchCommand(int argc, char** argv)
     sweep.addTo(arguments);
     arguments.repeated("--set", settings, "key=value, overrides the spec; [a, b] sweeps; may be repeated");
     arguments.option("--shard", shard, "I/N: only every N-th point, starting with point I, counted from 0");
-    arguments.flag("--resume", resume, "only the points that FILE does not contain yet");
-    arguments.flag("--force", force,
-                   "resume even if another version, torch or device ran the existing points");
     arguments.flag(
         "--quick", quick,
         "check that the sweep works with a small edition: few steps, short lengths, lm of size tiny");
@@ -48,8 +41,6 @@ int batchCommand(int argc, char** argv)
         throw Error{
             .what = "no spec given", .where = "--batch", .remedy = "write tilescope --batch SPEC -o FILE"};
     sweep.requireUsable();
-    if (resume && sweep.file.empty())
-        throw Error{.what = "no file to resume", .where = "--resume", .remedy = "name it with -o"};
     std::vector<ExperimentSpec> specs =
         specsOf(spec, quick ? config::Edition::Quick : config::Edition::Full, settings);
     std::vector<session::SweepPoint> points = session::numbered(std::move(specs));
@@ -57,23 +48,7 @@ int batchCommand(int argc, char** argv)
         points = session::pointsOf(session::parseShard(shard), std::move(points));
     session::SweepOptions options;
     options.commandLine = commandLineOf(argc, argv);
-    if (resume) {
-        session::bringHomeLeftCopy(
-            sweep.file, [](const std::string& text) { std::cerr << escapeForTerminal(text) << std::endl; });
-        const std::size_t asked = points.size();
-        auto left = session::remainderOf(std::move(points), sweep.file, force);
-        points = std::move(left.points);
-        options.before = std::move(left.before);
-        sweep.present = asked - points.size();
-    }
-    try {
-        return sweep.carryOut(points, std::move(options));
-    } catch (Error& error) {
-        // Everything committed is in the file.
-        if (error.kind == ErrorKind::Failure && error.remedy.find("--resume") == std::string::npos)
-            error.remedy += std::string(error.remedy.empty() ? "" : ", then ") + "continue with --resume";
-        throw;
-    }
+    return sweep.carryOut(std::move(points), std::move(options));
 }
 
 } // namespace tilescope::cli

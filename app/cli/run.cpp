@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <optional>
+#include <utility>
 
 namespace tilescope::cli {
 
@@ -80,10 +81,10 @@ int runCommand(int argc, char** argv)
     for (const auto& [name, value] : values)
         if (!value.empty())
             overrides.emplace_back(name, value);
-    const auto points = session::numbered(config::specFromOverrides(workloadFrom(workload), overrides));
+    auto points = session::numbered(config::specFromOverrides(workloadFrom(workload), overrides));
     session::SweepOptions options;
     options.commandLine = commandLineOf(argc, argv);
-    return sweep.carryOut(points, std::move(options));
+    return sweep.carryOut(std::move(points), std::move(options));
 }
 
 } // namespace tilescope::cli

@@ -9,12 +9,14 @@
 #include "core/base/terminal_text.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/session/protocol/working_copy.h"
+#include "core/session/supervisor/resume.h"
 #include "core/session/supervisor/slurm_script.h"
 
 #include <array>
 #include <csignal>
 #include <ctime>
 #include <iostream>
+#include <utility>
 
 namespace tilescope::cli {
 
@@ -75,6 +77,9 @@ void SweepArguments::addTo(Arguments& arguments)
         "--on", on,
         "the host that runs the points (tilescope hosts); their runs come into FILE when they have ended");
     arguments.suggest("--on", suggestedHosts);
+    arguments.flag("--resume", resume, "only the points that FILE does not contain yet");
+    arguments.flag("--force", force,
+                   "resume even if another version, torch or device ran the existing points");
     arguments.flag("--dry-run", dryRun, "predict time and memory of each point; run nothing");
     arguments.option(
         "--capacity", capacity,
@@ -94,18 +99,35 @@ void SweepArguments::requireUsable() const
         throw Error{.what = "predicts for this machine, and --on names another one",
                     .where = "--dry-run",
                     .remedy = "leave out one of them"};
+    if (resume && file.empty())
+        throw Error{.what = "no file to resume", .where = "--resume", .remedy = "name it with -o"};
     session::requireKnownScratch();
 }
 
-int SweepArguments::carryOut(const std::vector<session::SweepPoint>& points,
-                             session::SweepOptions options) const
+int SweepArguments::carryOut(std::vector<session::SweepPoint> points, session::SweepOptions options) const
 {
     const Format shown = format == "json" ? Format::Json : Format::Text;
+    const std::size_t asked = points.size();
+    if (resume) {
+        session::bringHomeLeftCopy(
+            file, [](const std::string& text) { std::cerr << escapeForTerminal(text) << std::endl; });
+        session::Remainder left = session::remainderOf(std::move(points), file, force);
+        points = std::move(left.points);
+        options.before = std::move(left.before);
+    }
+    const std::size_t present = asked - points.size();
     if (!dryRun) {
         options.file = file;
         if (!counterInterval.empty())
             options.counterInterval = counterIntervalFrom(counterInterval);
-        return runPoints(points, std::move(options), shown, present, on);
+        try {
+            return runPoints(points, std::move(options), shown, present, on);
+        } catch (Error& error) {
+            // Everything committed is in the file.
+            if (error.kind == ErrorKind::Failure && error.remedy.find("--resume") == std::string::npos)
+                error.remedy += std::string(error.remedy.empty() ? "" : ", then ") + "continue with --resume";
+            throw;
+        }
     }
     session::ForecastTarget target;
     target.calibration = file;

@@ -30,7 +30,8 @@ struct SweepArguments {
     std::string capacity;        ///< memory of the GPU to predict for
     std::string on;              ///< a host that runs the points; empty: this machine
     bool dryRun = false;
-    std::size_t present = 0; ///< points of the sweep that the file already contains
+    bool resume = false; ///< only the points that the file does not contain yet
+    bool force = false;  ///< resume although something else ran the existing points
 
     void addTo(Arguments& arguments);
     /// \throws Error  Usage: incompatible options
@@ -38,7 +39,7 @@ struct SweepArguments {
     /// Predicts the points, or runs them and shows progress until they are done or a signal stops them.
     /// \param options  file and atOnce are set here; without a file newFileName() is used and printed
     /// \return         the exit code
-    int carryOut(const std::vector<session::SweepPoint>& points, session::SweepOptions options) const;
+    int carryOut(std::vector<session::SweepPoint> points, session::SweepOptions options) const;
 };
 
 /// The user's command line, quoted for a shell.

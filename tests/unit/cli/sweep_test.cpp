@@ -113,6 +113,23 @@ TEST_F(Sweep, AReaderSeesRunningRunsTheirCommittedDataAndInterruptedOnes)
     EXPECT_THAT(statusesShown(), ElementsAre("interrupted", "ok", "ok", "ok", "ok"));
 }
 
+TEST_F(Sweep, RunWithResumeRunsWhatIsMissing)
+{
+    const std::vector<std::string> words{"run",    "attention", "--steps", "3",
+                                         "--seed", "[0, 1, 2]", "-o",      "a.tscope"};
+    environment["FAKE_SCRIPT"] = "ok,segv,ok";
+    EXPECT_EQ(tilescope(words).code, 3);
+    environment["FAKE_SCRIPT"] = "ok";
+    std::vector<std::string> again = words;
+    again.emplace_back("--resume");
+    const ProgramResult result = tilescope(again);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(statusesShown(), ElementsAre("ok", "error", "ok", "ok"));
+    EXPECT_EQ(tilescope(again).code, 0);
+    EXPECT_EQ(statusesShown().size(), 4U) << "nothing is missing";
+    EXPECT_THAT(tilescope({"run", "attention", "--resume"}).err, HasSubstr("name it with -o"));
+}
+
 TEST_F(Sweep, ASecondWriterIsRefusedInOneSentenceAndTheFirstContinues)
 {
     const auto running = endless();
