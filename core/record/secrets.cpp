@@ -1,6 +1,7 @@
 #include "core/record/secrets.h"
 
 #include "core/record/secret_options.h"
+#include "core/record/told_secrets.h"
 
 #include <algorithm>
 #include <array>
@@ -429,7 +430,8 @@ private:
             return;
         const Separator separator = separatorAt(end);
         if (separator.begin == std::string_view::npos) {
-            readOption(name, end, next);
+            if (!readTold(end))
+                readOption(name, end, next);
             return;
         }
         const std::size_t endOfText = endOfValue(separator.end, separator.isColon, name);
@@ -545,6 +547,22 @@ private:
         return true;
     }
 
+    /// `set password to X`
+    bool readTold(std::size_t end)
+    {
+        const std::size_t begin = toldSecretAfter(text_, at_, end);
+        if (begin == std::string_view::npos)
+            return false;
+        std::size_t last = begin;
+        while (last < text_.size() && !isSpace(text_[last]) &&
+               (last == begin || std::string_view("\"'`;,)").find(text_[last]) == std::string_view::npos ||
+                !closesAt(last)))
+            last = last == begin && isQuote(last) ? endOfQuoted(last) : last + 1;
+        keep(begin);
+        maskUntil(last);
+        return true;
+    }
+
     /// A name without a separator: `--api-key X`, within this word or at its end.
     void readOption(std::string_view name, std::size_t end, std::string_view next)
     {
@@ -583,6 +601,26 @@ private:
 
 } // namespace
 
+bool SecretMask::tells(std::string_view word, std::string_view next)
+{
+    constexpr std::size_t kMost = 8;
+    if (std::ranges::any_of(word, isSpace))
+        sentence_.clear();
+    else
+        sentence_.emplace_back(word);
+    if (sentence_.size() > kMost)
+        sentence_.erase(sentence_.begin());
+    std::string text;
+    for (const std::string& each : sentence_)
+        text += each + ' ';
+    const std::size_t value = text.size();
+    text += next;
+    for (std::size_t begin = 0; begin < value; begin = text.find(' ', begin) + 1)
+        if (toldSecretAfter(text, begin, text.find(' ', begin)) == value)
+            return true;
+    return false;
+}
+
 std::string SecretMask::mask(std::string_view word, std::string_view next)
 {
     constexpr std::size_t kShortestLogin = 16;
@@ -604,6 +642,10 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     if (wasUser && word.find(':') != std::string_view::npos)
         return std::string(word.substr(0, word.find(':') + 1)) + std::string(kMask);
     if (isOneOf(word, {"=", ":", "+=", ":="}) && isSecret(before, next)) { // NAME = X as three words
+        masksNext_ = true;
+        return std::string(word);
+    }
+    if (tells(word, next)) {
         masksNext_ = true;
         return std::string(word);
     }

@@ -188,6 +188,25 @@ const std::vector<Words>& secrets()
         {"python", "-c", "os.environ.setdefault('HF_TOKEN', 'S3cretV4lue')"},
         {"python", "-c", "os.putenv('API_KEY','S3cretV4lue')"},
         {"python", "-c", "login('S3cretV4lue')"},
+        // sentences
+        {"tool", "set", "password", "to", "S3cretV4lue"},
+        {"tool", "set", "password", "S3cretV4lue"},
+        {"expect", "-c", "send \"set password to S3cretV4lue\\r\""},
+        {"sql", "Set the new PASSWORD of root to S3cretV4lue; go"},
+        {"the password is S3cretV4lue, keep it"},
+        {"the", "password", "for", "root", "was", "S3cretV4lue"},
+        {"redis-cli", "CONFIG", "SET", "requirepass", "S3cretV4lue"},
+        {"bash", "-c", "redis-cli config set requirepass S3cretV4lue && python x"},
+        {"aws", "configure", "set", "aws_secret_access_key", "S3cretV4lue"},
+        {"bash", "-c", "aws configure set aws_session_token S3cretV4lue"},
+        {"gcloud", "config", "set", "auth/password", "S3cretV4lue"},
+        {"pip", "config", "set", "global.password", "S3cretV4lue"},
+        {"git", "config", "--global", "github.token", "S3cretV4lue"},
+        {"psql", "-c", "ALTER USER a WITH PASSWORD 'S3cretV4lue'"},
+        {"psql", "-c", "CREATE USER a PASSWORD 'S3cretV4lue' LOGIN"},
+        {"sql", "-e", "CREATE USER a IDENTIFIED BY 'S3cretV4lue'"},
+        {"sql", "-e", "ALTER USER a IDENTIFIED WITH native_password BY \"S3cretV4lue\""},
+        {"sql", "-e", "create user a identified by S3cretV4lue"},
     };
     return all;
 }
@@ -232,7 +251,19 @@ TEST(MaskedCommandLine, KeepsWhatIsCertainlyNoSecret)
                             {"<name>a</name>"},
                             {"https://host/a/b?c=d"},
                             {"bash", "-c", "cd /tmp && OMP_NUM_THREADS=2 python s.py --a b"},
-                            {"{\"lr\": 0.1, \"name\": \"a\"}"}}) {
+                            {"{\"lr\": 0.1, \"name\": \"a\"}"},
+                            {"reset the password to continue"},
+                            {"a password is required"},
+                            {"reset", "password", "to", "log", "in"},
+                            {"set the pad_token to 0 and max_tokens to 10"},
+                            {"tool", "set", "max_tokens", "to", "10"},
+                            {"redis-cli", "set", "key", "value"},
+                            {"set", "eos_token", "to", "</s>"},
+                            {"git", "config", "user.name", "Ada"},
+                            {"the token is decoded by the tokenizer"},
+                            {"sorted by 'name'"},
+                            {"set password policy to strict"},
+                            {"python", "-c", "s = set(); secret_santa(s)"}}) {
         std::string line;
         for (const std::string& word : words)
             line += (line.empty() ? "" : " ") + word;
