@@ -21,6 +21,7 @@
 #include "core/machine/counter_sampler.h"
 #include "core/record/command_line.h"
 #include "core/record/control.h"
+#include "core/record/sampling_turns.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/store/file/writer_lock.h"
 #include "core/store/run_reader.h"
@@ -179,19 +180,23 @@ struct Seen {
 /// reports Python programs that cannot be recorded.
 /// \param interval  time between readings; 0: no readings
 /// \param metrics   to sample; none: none
+/// \param inTurns   instructions are sampled as well
 /// \param known     the reports on Python programs so far
 Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::milliseconds interval,
-                const std::optional<machine::MetricRequest>& metrics, BootstrapObstacle known)
+                const std::optional<machine::MetricRequest>& metrics, bool inTurns, BootstrapObstacle known)
 {
     Seen seen;
     exchange::HostCounters& counters = seen.counters;
     std::optional<machine::CounterSampler> sampler;
+    std::optional<record::MetricTurn> turns;
+    if (metrics && inTurns)
+        turns.emplace(folder);
     std::unique_ptr<machine::MetricSampler> metricSampler;
     std::optional<PythonWatch> watch;
     program.run([&](pid_t pid) {
         counters.pid = pid;
         if (metrics)
-            metricSampler = sampleMetrics(*metrics, pid);
+            metricSampler = sampleMetrics(*metrics, pid, turns ? &*turns : nullptr);
         seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
         try {
             watch.emplace(pid, bootstrapCopy(folder), known);
@@ -210,7 +215,7 @@ Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::m
     if (sampler)
         counters.tracks = sampler->stop();
     if (metricSampler)
-        addMetrics(counters, metricSampler->stop(), metrics->interval);
+        addMetrics(counters, metricSampler->stop(), metrics->interval, turns ? &*turns : nullptr);
     seen.hasObstacle = watch && watch->stop();
     seen.processes->stop().noteCommandEnd(program.status());
     return seen;
@@ -453,11 +458,6 @@ int recordCommand(int argc, char** argv)
     const std::chrono::milliseconds interval =
         counterInterval.empty() ? machine::kCounterInterval : counterIntervalFrom(counterInterval);
     const machine::MetricRequest metricRequest = metrics.request();
-    if (inside.isOn && metrics.isOn)
-        throw Error{
-            .what = "--inside and --metrics exclude each other: a device does one kind of sampling at a time",
-            .where = "tilescope record",
-            .remedy = "give one of them, and record again with the other"};
     idleOf(wait); // throws for what it does not know
     requireNoOtherTool();
     const fs::path library = recorderLibrary();
@@ -471,6 +471,13 @@ int recordCommand(int argc, char** argv)
     RecordedProgram program(command);
     select(program, window);
     inside.prepare(program, window.yields);
+    if (inside.isOn && metrics.isOn) {
+        program.setOption("turns", "1");
+        std::cerr << "tilescope record: a GPU samples metrics or instructions (--inside), one at a time: "
+                     "metrics are first, "
+                     "for three steps and a second, or three busy seconds without steps"
+                  << std::endl;
+    }
     const fs::path folder = makeWorkingFolder(file);
     const FollowedFolder followed(folder);
     program.set(kCudaVariable, library.string());
@@ -487,7 +494,7 @@ int recordCommand(int argc, char** argv)
     Seen seen;
     try {
         seen = runWatched(program, folder, interval,
-                          metrics.isOn ? std::optional(metricRequest) : std::nullopt, obstacle);
+                          metrics.isOn ? std::optional(metricRequest) : std::nullopt, inside.isOn, obstacle);
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder, ignored);

@@ -73,15 +73,21 @@ machine::MetricRequest MetricOptions::request() const
     return request;
 }
 
-std::unique_ptr<machine::MetricSampler> sampleMetrics(machine::MetricRequest request, pid_t program)
+std::unique_ptr<machine::MetricSampler> sampleMetrics(machine::MetricRequest request, pid_t program,
+                                                      record::MetricTurn* turns)
 {
     unsetenv("CUDA_INJECTION64_PATH");
     unsetenv("NVTX_INJECTION64_PATH");
     request.cupti = [program] { return machine::mappedLibrary(program, "libcupti.so"); };
+    if (turns) {
+        request.mayRun = [turns](Nanoseconds busy) { return turns->goesOn(busy); };
+        request.hasStopped = [turns] { turns->giveTurn(); };
+    }
     return std::make_unique<machine::MetricSampler>(std::move(request));
 }
 
-void addMetrics(exchange::HostCounters& counters, machine::SampledMetrics&& sampled, Nanoseconds interval)
+void addMetrics(exchange::HostCounters& counters, machine::SampledMetrics&& sampled, Nanoseconds interval,
+                const record::MetricTurn* turns)
 {
     std::move(sampled.tracks.begin(), sampled.tracks.end(), std::back_inserter(counters.tracks));
     if (counters.uuids.empty())
@@ -90,6 +96,8 @@ void addMetrics(exchange::HostCounters& counters, machine::SampledMetrics&& samp
     if (!sampled.whyNot.empty())
         said += (said.empty() ? "no metrics were sampled: " : "; ") + sampled.whyNot;
     counters.facts.push_back({.key = kMetricsRecorded, .value = said});
+    if (const std::string sentence = turns ? turns->sentence() : std::string(); !sentence.empty())
+        counters.facts.push_back({.key = kSamplingTurns, .value = sentence});
     if (sampled.samples == 0)
         return;
     counters.facts.push_back(

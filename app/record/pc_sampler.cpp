@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 200ms;
+constexpr auto kLookForTurn = 20ms;
 constexpr std::size_t kMostPcs = 8192; ///< of one reading
 constexpr int kMostReadings = 32;      ///< one after the other
 constexpr std::size_t kMostReasons = 256;
@@ -90,8 +91,8 @@ private:
     std::vector<CUpti_PCSamplingPCData> pcs_;
 };
 
-PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder)
-    : api_(api), folder_(std::move(folder))
+PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder, const InstructionTurn* turn)
+    : api_(api), folder_(std::move(folder)), turn_(turn)
 {
     thread_ = startQuietThread("tilescope-pc", [this] { run(); });
 }
@@ -147,18 +148,33 @@ void PcSampler::stop() noexcept
 void PcSampler::run() noexcept
 {
     MutexLock lock(mutex_);
+    auto drained = std::chrono::steady_clock::now();
     while (!ends_.load()) {
-        changed_.waitFor(lock, kPeriod, [this] { return ends_.load(); });
+        changed_.waitFor(lock, turn_ ? kLookForTurn : kPeriod, [this] { return ends_.load(); });
         lock.unlock();
         try {
             const TryMutexLock cupti(cuptiMutex_);
             takeInChanges();
-            drainAll();
+            followTurn();
+            if (const auto now = std::chrono::steady_clock::now(); !turn_ || now - drained >= kPeriod) {
+                drainAll();
+                drained = now;
+            }
         } catch (...) {
             noteTrouble("samples of kernels are missing: no memory is left");
         }
         lock.lock();
     }
+}
+
+void PcSampler::followTurn()
+{
+    if (!turn_ || hadTurn_ || !hasTurn())
+        return;
+    hadTurn_ = true;
+    for (const auto& context : contexts_)
+        if (on_.load())
+            start(*context);
 }
 
 void PcSampler::noteTrouble(std::string sentence)
@@ -234,7 +250,7 @@ void PcSampler::releaseClaims()
 
 void PcSampler::start(Context& context)
 {
-    if (context.isOn || context.isRefused || ends_.load())
+    if (context.isOn || context.isRefused || ends_.load() || !hasTurn())
         return;
     if (!claim(context.device)) {
         context.isRefused = true;

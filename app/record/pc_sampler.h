@@ -3,6 +3,7 @@
 #include "app/record/pc_sampling_api.h"
 #include "core/base/mutex.h"
 #include "core/base/try_mutex.h"
+#include "core/record/sampling_turns.h"
 #include "core/trace/cupti/context_watch.h"
 
 #include <atomic>
@@ -59,7 +60,8 @@ struct PcSamplerCounts {
 class PcSampler final : public trace::ContextWatch {
 public:
     /// \param folder  of the recording: its processes claim devices there, because CUPTI samples for one process of a device
-    PcSampler(const PcSamplingApi& api, std::filesystem::path folder);
+    /// \param turn    samples only from when it has begun; null: all the time
+    PcSampler(const PcSamplingApi& api, std::filesystem::path folder, const InstructionTurn* turn);
     ~PcSampler() override;
 
     /// Starts or stops sampling in every context. Does not wait for the device.
@@ -109,6 +111,9 @@ private:
     };
 
     void run() noexcept;
+    bool hasTurn() const noexcept { return !turn_ || turn_->hasBegun(); }
+    /// Starts sampling when its turn begins.
+    void followTurn() REQUIRES(cuptiMutex_);
     bool lockFor(int milliseconds) noexcept TILESCOPE_ATTRIBUTE(try_acquire_capability(true, cuptiMutex_));
     void takeInChanges() REQUIRES(cuptiMutex_);
     /// \return  whether no other process of the recording samples this device
@@ -128,12 +133,14 @@ private:
 
     const PcSamplingApi api_;
     const std::filesystem::path folder_;
+    const InstructionTurn* const turn_;
     std::atomic<bool> ends_{false};
     std::atomic<bool> on_{false};
     std::atomic<std::uint32_t> period_{0};
 
     TryMutex cuptiMutex_; // held during calls of CUPTI; its callbacks only try to get it
     std::vector<std::unique_ptr<Context>> contexts_ GUARDED_BY(cuptiMutex_);
+    bool hadTurn_ GUARDED_BY(cuptiMutex_) = false;
     std::vector<std::string> claims_ GUARDED_BY(cuptiMutex_); ///< symbolic links
     std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_);    ///< by CUPTI's index
 

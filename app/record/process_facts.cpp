@@ -92,6 +92,7 @@ Settings Settings::ofThisProcess()
                           static_cast<double>(parseNumber<std::int64_t>(option("host_samples")).value_or(0)),
                       .samplesKernels = !option("inside").empty(),
                       .sampledKernels = option("inside"),
+                      .samplesInTurns = !option("turns").empty(),
                       .keepsKernelCode = option("no_cubins").empty(),
                       .keepsSources = !option("sources").empty(),
                       .window = Window::ofThisProcess()};

@@ -151,7 +151,7 @@ void Recording::prepareSampler(trace::CuptiSession& session)
     std::string reason;
     const auto api = PcSamplingApi::find(loadedCuptiLibrary(), session.api().version(), reason);
     if (api) {
-        auto sampler = std::make_unique<PcSampler>(*api, settings_.folder);
+        auto sampler = std::make_unique<PcSampler>(*api, settings_.folder, turn_.get());
         reason = session.watchContexts(*sampler);
         const MutexLock lock(mutex_);
         if (reason.empty())
@@ -298,6 +298,8 @@ void Recording::endSteps(const PossibleSteps::Steps& steps)
 void Recording::countStep(std::int64_t start, std::int64_t end, std::uint32_t thread)
 {
     const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
+    if (turn_)
+        turn_->noteStep();
     // A step that began before the recording is incomplete; without any range, it is unknown when the first began.
     if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed) && start != 0)
         noteRange("step", thread, start, end, static_cast<std::uint32_t>(step) + 1);
@@ -497,7 +499,11 @@ bool Recording::openFile()
 {
     const pid_t process = getpid();
     ProcessFacts facts;
-    const auto gather = [&] { facts = factsOfThisProcess(settings_, process); };
+    const auto gather = [&] {
+        facts = factsOfThisProcess(settings_, process);
+        if (settings_.samplesInTurns)
+            turn_ = InstructionTurn::open(settings_.folder);
+    };
     hasDescriptors_ = separateDescriptors() == 0;
     if (hasDescriptors_)
         gather();

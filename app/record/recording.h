@@ -141,6 +141,7 @@ private:
 
     const Settings settings_;
     const Window& window_ = settings_.window;
+    std::unique_ptr<InstructionTurn> turn_; ///< set before the constructor returns; null: there are none
     const std::int64_t startedAt_;
     const std::filesystem::path path_; ///< of the working file
     std::atomic<bool> wasOn_{false};

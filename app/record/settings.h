@@ -21,6 +21,7 @@ struct Settings {
     double hostSamples = 0;      ///< a second, of Python stacks; 0: they are not read
     bool samplesKernels = false; ///< program counters of the GPU's warps
     std::string sampledKernels;  ///< a glob of their names
+    bool samplesInTurns = false; ///< with metrics, see InstructionTurn
     bool keepsKernelCode = true; ///< of the kernels with samples
     bool keepsSources = false;   ///< the files that they were compiled from
     Window window;

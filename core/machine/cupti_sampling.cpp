@@ -238,6 +238,24 @@ std::string CudaDriver::uuid(int device) const
     return text;
 }
 
+double CudaDriver::memoryPeak(int device) const
+{
+    constexpr int kMemoryClock = 36; // CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, kHz
+    constexpr int kBusWidth = 37;    // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, bits
+    constexpr double kTransfers = 2; // per cycle: double data rate
+    constexpr double kHzPerKhz = 1000;
+    constexpr double kBitsPerByte = 8;
+    const auto get = reinterpret_cast<int (*)(int*, int)>(dlsym(library_, "cuDeviceGet"));
+    const auto ask = reinterpret_cast<int (*)(int*, int, int)>(dlsym(library_, "cuDeviceGetAttribute"));
+    int handle = 0;
+    int clock = 0;
+    int width = 0;
+    if (!get || !ask || get(&handle, device) != 0 || ask(&clock, kMemoryClock, handle) != 0 ||
+        ask(&width, kBusWidth, handle) != 0)
+        return 0;
+    return kTransfers * kHzPerKhz * clock * width / kBitsPerByte;
+}
+
 /// A CUPTI that is loaded, and its errors as sentences.
 class SamplingFunctions {
 public:

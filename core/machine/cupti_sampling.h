@@ -24,6 +24,8 @@ public:
     int devices() const;
     /// `GPU-…`, as nvidia-smi shows it; empty: unknown.
     std::string uuid(int device) const;
+    /// Bytes per second of a device's memory at most: two transfers of its bus in each cycle of its clock. 0: unknown.
+    double memoryPeak(int device) const;
 
 private:
     void* library_;

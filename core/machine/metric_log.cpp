@@ -84,6 +84,7 @@ void MetricLog::add(Timestamp start, Timestamp end, std::span<const double> valu
     const bool continues = follows && !stretches_.empty() &&
                            std::abs((start - stretches_.back().end).count()) * 2 <= interval_.count();
     const bool idles = isIdle(values);
+    busy_ += idles ? 0 : 1;
     if (!continues)
         stretches_.push_back({.first = starts_.size()});
     const bool isSame = continues && idles && wasIdle_;

@@ -30,6 +30,7 @@ public:
 
     const std::vector<ChosenMetric>& metrics() const { return metrics_; }
     std::int64_t samples() const { return samples_; }
+    std::int64_t busy() const { return busy_; } ///< of the samples, those in which something happened
     std::int64_t dropped() const { return dropped_; }
     std::int64_t lost() const { return lost_; }
     /// The tracks of the metrics, one after the other; each may have several, with holes between them.
@@ -53,6 +54,7 @@ private:
     Timestamp last_{}; ///< the end of the last sample, kept or not
     bool wasIdle_ = false;
     std::int64_t samples_ = 0;
+    std::int64_t busy_ = 0;
     std::int64_t dropped_ = 0;
     std::int64_t lost_ = 0;
 };

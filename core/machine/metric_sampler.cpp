@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(20);   // until the program has loaded CUPTI
 constexpr auto kEmpty = std::chrono::milliseconds(100); // between readings of the hardware's buffer
+constexpr auto kLookForTurn = std::chrono::milliseconds(20);
 
 /// Measured with the metrics: a constant.
 constexpr const char* kPeak = "dram__bytes_read.sum.peak_sustained_elapsed.per_second";
@@ -126,14 +127,18 @@ public:
                     return kLook;
                 library_.emplace(cupti);
             }
-            for (std::size_t device = 0; device < sources_.size(); ++device)
-                follow(static_cast<int>(device));
-            return kEmpty;
+            if (!request_.mayRun) {
+                followAll();
+                return kEmpty;
+            }
+            takeTurn();
+            return kLookForTurn;
         } catch (const Error& error) {
             result_.whyNot = error.sentence();
         } catch (...) {
             result_.whyNot = currentError().sentence();
         }
+        giveTurn();
         return {};
     }
 
@@ -142,15 +147,8 @@ public:
         std::vector<std::string> sampled;
         for (std::size_t device = 0; device < sources_.size(); ++device) {
             Source& source = sources_[device];
-            if (source.sampling)
-                try {
-                    source.sampling->stop();
-                    read(source);
-                } catch (const Error& error) {
-                    addReason(error.sentence());
-                }
-            source.sampling.reset();
-            if (!source.log)
+            end(source);
+            if (!source.wasSampled)
                 continue;
             result_.samples += source.log->samples();
             result_.dropped += source.log->dropped();
@@ -174,11 +172,59 @@ public:
 private:
     struct Source {
         std::unique_ptr<DeviceSampling> sampling;
-        std::optional<MetricLog> log;
+        std::optional<MetricLog> log;   ///< none: the metrics are not chosen yet
+        std::vector<std::string> cupti; ///< CUPTI's names of the metrics, and kPeak if hasPeak
         bool isRefused = false;
+        bool wasSampled = false;
         bool hasPeak = false;
         double peak = 0;
     };
+
+    void followAll()
+    {
+        for (std::size_t device = 0; device < sources_.size(); ++device)
+            follow(static_cast<int>(device));
+    }
+
+    /// Samples until it is another's turn.
+    void takeTurn()
+    {
+        if (hasStopped_)
+            return;
+        Nanoseconds busy{0};
+        for (const Source& source : sources_)
+            if (source.log)
+                busy = std::max(busy, request_.interval * source.log->busy());
+        if (std::ranges::all_of(sources_, &Source::isRefused) || !request_.mayRun(busy)) {
+            for (Source& source : sources_)
+                end(source);
+            return giveTurn();
+        }
+        const Clock::time_point now = Clock::now();
+        if (now - followed_ < kEmpty)
+            return;
+        followed_ = now;
+        followAll();
+    }
+
+    void giveTurn()
+    {
+        if (request_.hasStopped && !std::exchange(hasStopped_, true))
+            request_.hasStopped();
+    }
+
+    void end(Source& source)
+    {
+        if (!source.sampling)
+            return;
+        try {
+            source.sampling->stop();
+            read(source);
+        } catch (const Error& error) {
+            addReason(error.sentence());
+        }
+        source.sampling.reset();
+    }
 
     void follow(int device)
     {
@@ -198,6 +244,16 @@ private:
     }
 
     void start(int device, Source& source)
+    {
+        if (!source.log)
+            choose(device, source);
+        if (!source.log)
+            return;
+        source.sampling = library_->start(device, source.cupti, source.hasPeak ? 1 : 0, request_.interval);
+        source.wasSampled = true;
+    }
+
+    void choose(int device, Source& source)
     {
         const PassesOf passes = [&](std::span<const std::string> metrics) {
             return library_->passes(device, metrics);
@@ -220,9 +276,11 @@ private:
         }
         cupti.emplace_back(kPeak);
         source.hasPeak = passes(cupti) == 1;
-        if (!source.hasPeak)
+        if (!source.hasPeak) { // it does not fit beside the others
             cupti.pop_back();
-        source.sampling = library_->start(device, cupti, source.hasPeak ? 1 : 0, request_.interval);
+            notePeak(driver_->memoryPeak(device));
+        }
+        source.cupti = std::move(cupti);
         source.log.emplace(choice.metrics, DeviceIndex{static_cast<std::int16_t>(device)}, request_.interval);
     }
 
@@ -260,6 +318,8 @@ private:
     std::vector<Source> sources_; ///< by device
     std::vector<std::string> names_;
     ClockOffset clock_;
+    bool hasStopped_ = false;
+    Clock::time_point followed_ = {};
     double peak_ = 0;
     bool hasOnePeak_ = true; ///< devices with another peak would need one each
     SampledMetrics result_;

@@ -24,6 +24,11 @@ struct MetricRequest {
     /// The CUPTI to use; empty: not known yet, ask again. Called on the sampler's thread.
     std::function<std::filesystem::path()> cupti = {};
     std::string driver = "libcuda.so.1";
+    /// Whether it may still sample, where something else samples afterwards; empty: to the end. Called on the sampler's
+    /// thread, some ten times a second and more, with the time in which a GPU worked.
+    std::function<bool(Nanoseconds busy)> mayRun = {};
+    /// Called there once, when sampling has ended because mayRun() returned false, or because it cannot begin.
+    std::function<void()> hasStopped = {};
 };
 
 /// What was sampled.

@@ -67,5 +67,7 @@ inline constexpr const char* kMetricInterval = "metrics.interval"; ///< ns
 inline constexpr const char* kMetricDramPeak =
     "metrics.dram_peak"; ///< B/s that 100 % of DRAM read and write stand for
 inline constexpr const char* kMetricsRecorded = "record.metrics"; ///< what was sampled, or why nothing was
+/// With instructions sampled as well: a sentence, without its full stop, on which part of the run was whose.
+inline constexpr const char* kSamplingTurns = "record.turns";
 
 } // namespace tilescope

@@ -1,7 +1,10 @@
 #include "tests/fakes/fake_pc_sampling.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,6 +22,12 @@ bool isAsked(const char* what)
 {
     const char* value = std::getenv("FAKE_PC_SAMPLING");
     return value && std::strcmp(value, what) == 0;
+}
+
+std::string deviceFile(const char* suffix)
+{
+    const char* path = std::getenv("FAKE_DEVICE");
+    return path ? std::string(path) + suffix : std::string();
 }
 
 } // namespace
@@ -74,8 +83,30 @@ CUptiResult FakePcSampling::enable(CUcontext context)
     if (isAsked("denied"))
         return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
     const std::scoped_lock lock(mutex_);
+    if (!deviceFile(".metrics").empty() && access(deviceFile(".metrics").c_str(), F_OK) == 0)
+        return CUPTI_ERROR_HARDWARE_BUSY;
     contexts_[context].isOn = true;
+    markDevice();
     return CUPTI_SUCCESS;
+}
+
+bool FakePcSampling::isOn(CUcontext context)
+{
+    const std::scoped_lock lock(mutex_);
+    return contexts_[context].isOn;
+}
+
+/// Makes the file exist while sampling is on in a context.
+void FakePcSampling::markDevice()
+{
+    const std::string file = deviceFile(".instructions");
+    if (file.empty())
+        return;
+    const bool isOn = std::ranges::any_of(contexts_, [](const auto& each) { return each.second.isOn; });
+    if (!isOn)
+        unlink(file.c_str());
+    else if (std::FILE* made = std::fopen(file.c_str(), "w"))
+        std::fclose(made);
 }
 
 CUptiResult FakePcSampling::disable(CUcontext context)
@@ -85,6 +116,7 @@ CUptiResult FakePcSampling::disable(CUcontext context)
     if (found == contexts_.end() || !found->second.isOn)
         return CUPTI_ERROR_INVALID_OPERATION;
     found->second.isOn = false;
+    markDevice();
     if (found->second.last)
         fill(found->second, *found->second.last, found->second.last->collectNumPcs);
     return CUPTI_SUCCESS;
@@ -150,6 +182,11 @@ void FakePcSampling::fill(Context& context, CUpti_PCSamplingData& data, std::siz
 using tilescope::trace::FakePcSampling;
 
 extern "C" {
+
+int fakeSamplingIsOn(std::uint64_t context)
+{
+    return FakePcSampling::instance().isOn(reinterpret_cast<CUcontext>(context)) ? 1 : 0;
+}
 
 void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol,
                  std::uint64_t offset, const char* reason, std::uint32_t samples, std::uint32_t unissued)

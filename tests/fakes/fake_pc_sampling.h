@@ -14,7 +14,8 @@
 namespace tilescope::trace {
 
 /// CUPTI's sampling of program counters without a GPU: the test says what is sampled. FAKE_PC_SAMPLING=denied: the driver
-/// refuses it; =full: the hardware's buffer is full at the first reading; =busy: another profiler has the device.
+/// refuses it; =full: the hardware's buffer is full at the first reading; =busy: another profiler has the device. With a path in
+/// FAKE_DEVICE, sampling is refused while the file PATH.metrics exists, and the file PATH.instructions exists while it is on.
 /// A reading gets three instructions at most. Any thread.
 class FakePcSampling {
 public:
@@ -24,6 +25,8 @@ public:
     void sample(CUcontext context, std::uint64_t cubin, const char* symbol, std::uint64_t offset,
                 std::string_view reason, std::uint32_t samples, std::uint32_t unissued);
     void destroyContext(CUcontext context);
+
+    bool isOn(CUcontext context);
 
     CUptiResult enable(CUcontext context);
     CUptiResult disable(CUcontext context);
@@ -48,6 +51,7 @@ private:
     };
 
     void fill(Context& context, CUpti_PCSamplingData& data, std::size_t most);
+    void markDevice();
 
     std::mutex mutex_;
     std::map<CUcontext, Context> contexts_;

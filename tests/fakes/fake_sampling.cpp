@@ -1,13 +1,17 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, separated by commas. Times are of
-// the wall clock, as CUPTI's own.
+// the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
+// file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -64,6 +68,12 @@ bool isAsked(std::string_view fault)
 {
     const char* const faults = std::getenv("FAKE_SAMPLING");
     return faults && std::string_view(faults).find(fault) != std::string_view::npos;
+}
+
+std::string deviceFile(const char* suffix)
+{
+    const char* path = std::getenv("FAKE_DEVICE");
+    return path ? std::string(path) + suffix : std::string();
 }
 
 const FakeMetric* metricOf(std::string_view name)
@@ -190,11 +200,19 @@ CUptiResult CUPTIAPI cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params* param
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (isAsked("busy"))
         return CUPTI_ERROR_INVALID_OPERATION;
+    if (!deviceFile(".instructions").empty()) {
+        if (access(deviceFile(".instructions").c_str(), F_OK) == 0)
+            return CUPTI_ERROR_HARDWARE_BUSY;
+        if (std::FILE* made = std::fopen(deviceFile(".metrics").c_str(), "w"))
+            std::fclose(made);
+    }
     params->pPmSamplingObject = reinterpret_cast<CUpti_PmSampling_Object*>(new Sampling);
     return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params* params)
 {
+    if (!deviceFile(".metrics").empty())
+        unlink(deviceFile(".metrics").c_str());
     delete &samplingOf(params->pPmSamplingObject);
     return CUPTI_SUCCESS;
 }

@@ -32,6 +32,7 @@ extern "C" void fakeModule(std::uint64_t context, int isLoaded, const char* cubi
 extern "C" void fakeSamples(std::uint64_t context, const char* cubin, std::size_t bytes, const char* symbol,
                             std::uint64_t offset, const char* reason, std::uint32_t samples,
                             std::uint32_t unissued);
+extern "C" int fakeSamplingIsOn(std::uint64_t context);
 
 namespace {
 
@@ -164,6 +165,26 @@ void runSampled(const char* file)
     sample(1, "_Z5chasePKjPji", 80, "barrier", 2, 0);
 }
 
+/// Runs a sampled kernel for a time in which instructions and metrics take turns; says how often sampling of instructions began.
+void runInTurns(const char* file, int milliseconds)
+{
+    const std::string cubin = contentsOf(file);
+    fakeContext(1, 1);
+    fakeModule(1, 1, cubin.data(), cubin.size());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    int begun = 0;
+    bool wasOn = false;
+    while (std::chrono::steady_clock::now() < end) {
+        const bool isOn = fakeSamplingIsOn(1) != 0;
+        begun += isOn && !wasOn ? 1 : 0;
+        wasOn = isOn;
+        fakeLaunch("_Z5scalePfi");
+        fakeSamples(1, cubin.data(), cubin.size(), "_Z5scalePfi", 32, "long_scoreboard", 10, 4);
+        pause(5);
+    }
+    std::printf("instructions were sampled %d times\n", begun);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -182,6 +203,8 @@ int main(int argc, char** argv)
         reduceByNccl();
     if (what == "inside") // file of a module
         runSampled(argv[2]);
+    if (what == "turns") // file of a module, milliseconds
+        runInTurns(argv[2], std::atoi(argv[3]));
     std::puts("three steps");
     std::fflush(stdout);
     if (what == "exit")

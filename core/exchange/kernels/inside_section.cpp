@@ -4,6 +4,7 @@
 #include "core/base/plural.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
+#include "core/query/kernels/inside_limit.h"
 
 #include <fmt/format.h>
 
@@ -48,6 +49,9 @@ Cell placeCell(const InsideRow& row)
 std::vector<std::string> insideNotes(const query::InsideTable& inside)
 {
     std::vector<std::string> notes;
+    if (inside.group == InsideGroup::Reason && inside.rows.front().kernel == inside.rows.back().kernel)
+        if (const auto limit = query::insideLimit(inside, inside.rows.front().kernel))
+            notes.push_back("What limits it: " + query::limitSentence(*limit, {}));
     notes.push_back(
         "A sample is the state of one warp" +
         (inside.cycles > 0
@@ -66,6 +70,8 @@ std::vector<std::string> insideNotes(const query::InsideTable& inside)
         notes.emplace_back(
             "Some instructions are shown by their offset alone: install nvdisasm (part of Triton, of "
             "the CUDA toolkit and of the wheel nvidia-cuda-nvcc), and record without --no-cubins.");
+    if (!inside.turns.empty())
+        notes.push_back("A part of the run: " + inside.turns + ".");
     if (!inside.trouble.empty())
         notes.push_back(inside.trouble);
     return notes;

@@ -86,6 +86,8 @@ std::vector<std::string> metricsNotes(const MetricsTable& metrics)
         notes.push_back("A mean is over the whole step, with the time in which nothing runs.");
     if (std::ranges::any_of(metrics.rows, [](const MetricsRow& row) { return row.opBytes.has_value(); }))
         notes.push_back("Bytes of the ops are what they read and write at least.");
+    if (!metrics.turns.empty())
+        notes.push_back("A part of the run: " + metrics.turns + ".");
     return notes;
 }
 

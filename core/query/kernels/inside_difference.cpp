@@ -1,13 +1,12 @@
 #include "core/query/kernels/inside_difference.h"
 
 #include "core/base/error.h"
-#include "core/store/kernel_sample_reader.h"
+#include "core/query/kernels/kernel_sources.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -15,27 +14,20 @@ namespace tilescope::query {
 
 namespace {
 
-/// The lines of source files that a recording holds.
+/// The lines of source files that are known: from the recording, or from this machine.
 class SourceTexts {
 public:
     SourceTexts(const store::RunReader& reader, RunId run)
     {
-        for (const KernelSource& source : store::kernelSamples(reader.file(), run, true).sources) {
-            if (source.text.empty())
-                continue;
-            std::istringstream in(source.text);
-            std::vector<std::string>& lines = files_[source.file];
-            for (std::string line; std::getline(in, line);)
-                lines.push_back(trimmed(line));
-        }
+        for (auto& [name, source] : kernelSources(reader, run))
+            if (!source.lines.empty())
+                files_.emplace(name, std::move(source));
     }
     bool isEmpty() const { return files_.empty(); }
     std::string of(const SourceLine& line) const
     {
         const auto file = files_.find(line.file);
-        return file != files_.end() && line.line > 0 && line.line <= file->second.size()
-                   ? file->second[line.line - 1]
-                   : std::string();
+        return file == files_.end() ? std::string() : trimmed(file->second.line(line.line));
     }
 
 private:
@@ -46,7 +38,7 @@ private:
         return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
     }
 
-    std::map<std::string, std::vector<std::string>> files_;
+    std::map<std::string, KernelSourceFile> files_;
 };
 
 /// One of the two runs.
@@ -142,6 +134,8 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
             pair.function = row.function;
             pair.reason = row.reason;
             pair.*line = row.line;
+            if (&side == &b)
+                pair.callerB = row.caller;
             if (std::string text = side.texts.of(row.line); !text.empty())
                 pair.text = std::move(text);
             const double part =

@@ -13,6 +13,7 @@ struct InsideDifferenceRow {
     std::string name = {}; ///< of the kernel, short
     SourceLine lineA = {};
     SourceLine lineB = {};
+    SourceLine callerB = {}; ///< InsideRow::caller in B
     std::string text = {}; ///< of the line, if the recordings hold it
     std::string function = {};
     std::string reason = {};
@@ -38,7 +39,7 @@ struct InsideDifference {
 };
 
 /// What changed inside the kernels that two runs have in common, by their short names. Lines are paired by their text if
-/// both recordings hold it (`--sources`), otherwise by file name and number.
+/// it is known of both (kernelSources()), otherwise by file name and number.
 /// \param queryB  its group applies to both sides: line, function or reason
 /// \throws Error  as inside(); also (Usage) for another group
 InsideDifference insideDifference(const store::RunReader& readerA, const InsideQuery& queryA,

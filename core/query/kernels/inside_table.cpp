@@ -4,6 +4,7 @@
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/model/metric.h"
 #include "core/query/runs/disassembly.h"
 #include "core/query/runs/run_tables.h"
 #include "core/store/kernel_sample_reader.h"
@@ -56,6 +57,8 @@ public:
         for (const EnvironmentEntry& entry : reader_.environment(run_.run)) {
             if (entry.key == "record.inside")
                 table_.trouble = entry.value;
+            if (entry.key == kSamplingTurns)
+                table_.turns = entry.value;
             if (entry.key == "record.inside_cycles")
                 table_.cycles = parseNumber<std::int64_t>(entry.value).value_or(0);
         }
@@ -175,7 +178,9 @@ private:
         InsideRow& row = table_.rows[place->second];
         row.samples += stall.samples;
         row.unissued += stall.unissued;
-        stalls_[place->second][stall.reason] += stall.samples;
+        InsidePart& part = stalls_[place->second][stall.reason];
+        part.samples += stall.samples;
+        part.unissued += stall.unissued;
         table_.samples += stall.samples;
         kernels_[kernel.name] += stall.samples;
     }
@@ -184,11 +189,15 @@ private:
     {
         for (std::size_t i = 0; i < table_.rows.size(); ++i) {
             InsideRow& row = table_.rows[i];
-            for (const auto& [reason, samples] : stalls_[i])
-                if (analysis::stallReason(samples_.reasons[reason]).isStall && samples > row.stallSamples) {
-                    row.stall = samples_.reasons[reason];
-                    row.stallSamples = samples;
+            for (auto& [reason, part] : stalls_[i]) {
+                part.reason = samples_.reasons[reason];
+                if (analysis::stallReason(part.reason).isStall && part.samples > row.stallSamples) {
+                    row.stall = part.reason;
+                    row.stallSamples = part.samples;
                 }
+                row.parts.push_back(std::move(part));
+            }
+            std::ranges::stable_sort(row.parts, std::greater{}, &InsidePart::samples);
             const std::int64_t whole =
                 query_.group == InsideGroup::Kernel ? table_.samples : kernels_[row.kernel];
             row.share = whole > 0 ? static_cast<double>(row.samples) / static_cast<double>(whole) : 0;
@@ -208,8 +217,8 @@ private:
     std::vector<bool> selected_;     ///< by kernel
     std::vector<std::string> short_; ///< names, by kernel
     std::map<RowKey, std::size_t> places_;
-    std::vector<std::map<std::uint32_t, std::int64_t>> stalls_; ///< by row: samples by reason
-    std::map<std::string, std::int64_t> kernels_;               ///< samples by name
+    std::vector<std::map<std::uint32_t, InsidePart>> stalls_; ///< by row and reason
+    std::map<std::string, std::int64_t> kernels_;             ///< samples by name
 };
 
 } // namespace

@@ -25,6 +25,13 @@ struct InsideQuery {
     InsideGroup group = InsideGroup::Kernel;
 };
 
+/// Samples of a row in one state of the warps.
+struct InsidePart {
+    std::string reason = {};
+    std::int64_t samples = 0;
+    std::int64_t unissued = 0;
+};
+
 /// Samples of the warps of a kernel. Members without a value do not apply to the row, or are not known.
 struct InsideRow {
     std::string kernel = {};
@@ -38,8 +45,9 @@ struct InsideRow {
     std::string stall = {};  ///< the most frequent reason in the row that is a stall
     std::int64_t stallSamples = 0;
     std::int64_t samples = 0;
-    std::int64_t unissued = 0; ///< at which the scheduler issued nothing
-    double share = 0;          ///< of the kernel's samples; of a kernel: of all
+    std::int64_t unissued = 0;          ///< at which the scheduler issued nothing
+    double share = 0;                   ///< of the kernel's samples; of a kernel: of all
+    std::vector<InsidePart> parts = {}; ///< by state, the most samples first; they add up to the row
 
     /// Share of the samples at which the scheduler issued an instruction, of this or another warp.
     double issuedShare() const
@@ -62,6 +70,7 @@ struct InsideTable {
     bool isSampled = false;   ///< the run has samples
     bool hasTexts = true;     ///< instructions whose code is known are disassembled
     std::string trouble = {}; ///< what the recorder says of missing samples; empty: nothing
+    std::string turns = {};   ///< kSamplingTurns; empty: instructions were sampled all the time
 };
 
 /// What the warps of a run's kernels did at sampled instants. Runs nvdisasm if instructions are asked for that the

@@ -75,6 +75,8 @@ private:
         for (const EnvironmentEntry& fact : reader_.environment(run_)) {
             if (fact.key == kMetricsRecorded)
                 table_.recorded = fact.value;
+            else if (fact.key == kSamplingTurns)
+                table_.turns = fact.value;
             else if (fact.key == kMetricInterval)
                 table_.interval = Nanoseconds(parseNumber<std::int64_t>(fact.value).value_or(0));
             else if (fact.key == kMetricDramPeak)

@@ -67,6 +67,7 @@ struct MetricsTable {
     Nanoseconds interval{0};
     std::int64_t samples = 0;  ///< of the selected devices, in the recording
     std::string recorded = {}; ///< what `record` says of the metrics; empty: nothing
+    std::string turns = {};    ///< kSamplingTurns; empty: metrics were sampled all the time
 
     /// The place of a metric in `metrics`, by its name; none if it was not sampled.
     std::optional<std::size_t> find(std::string_view name) const;

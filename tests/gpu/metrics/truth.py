@@ -3,7 +3,7 @@
 than a millisecond (kernels.py), the tensor pipe and the traffic of device memory within 3 percentage points. Without ncu, or where it cannot
 read counters, it says so and checks what the kernels are known to do.
 
-usage: tests/gpu/metrics/truth.py [--tilescope PROGRAM]
+usage: tests/gpu/metrics/truth.py [--tilescope PROGRAM] [--keep FOLDER]
 Prints a table; the last line is one JSON object; exit 1 where a check fails, 77 (skipped) where there is no GPU.
 """
 import argparse
@@ -83,12 +83,13 @@ def counted():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tilescope", default="build/gpu/bin/tilescope")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the recording")
     options = parser.parse_args()
     if subprocess.run(["nvidia-smi"], capture_output=True).returncode != 0:
         print("there is no GPU")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        metrics = sampled(options.tilescope, pathlib.Path(folder))
+        metrics = sampled(options.tilescope, options.keep or pathlib.Path(folder))
     reference = counted()
     failures = []
     result = {}

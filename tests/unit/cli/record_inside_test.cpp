@@ -179,6 +179,38 @@ TEST_F(RecordInside, SaysWhatIsMissingWhereNothingWasSampled)
     EXPECT_THAT(table.out, HasSubstr("no samples: record with --inside"));
 }
 
+// The fakes refuse to sample while the other kind does.
+TEST_F(RecordInside, SamplesMetricsFirstThenInstructions)
+{
+    const ProgramResult result = record(
+        {RECORDED_PROGRAM, "turns", std::string(INSIDE_DATA) + "/lines.cubin", "5300"},
+        {{"LD_LIBRARY_PATH", FAKE_DRIVER_FOLDER}, {"FAKE_DEVICE", (folder_.path() / "device").string()}},
+        {"--inside", "--metrics=sm_active,dram_read", "--metrics-interval", "1ms"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("one at a time"));
+    EXPECT_THAT(result.err, ::testing::Not(HasSubstr("refused"))) << "they never sampled at once";
+    EXPECT_THAT(result.out, ::testing::ContainsRegex("instructions were sampled 1 times"));
+    const std::string turns = environment()["record.turns"];
+    EXPECT_THAT(turns, HasSubstr("then instructions (--inside), for ")) << result.err;
+    EXPECT_GT(samplesBy("reason", "reason")["long_scoreboard"], 0);
+    for (const char* section : {"inside", "metrics"}) {
+        const ProgramResult table = run({TILESCOPE_PROGRAM, "show", "t.tscope", section});
+        EXPECT_THAT(table.out, HasSubstr("A part of the run: " + turns)) << section;
+    }
+    EXPECT_TRUE(show({"losses"}).empty()) << "the other part is not lost";
+}
+
+TEST_F(RecordInside, SamplesInstructionsAllTheTimeWhereMetricsAreRefused)
+{
+    const ProgramResult result =
+        record({RECORDED_PROGRAM, "turns", std::string(INSIDE_DATA) + "/lines.cubin", "2500"},
+               {{"LD_LIBRARY_PATH", FAKE_DRIVER_FOLDER}, {"FAKE_SAMPLING", "privileges"}},
+               {"--inside", "--metrics"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+    EXPECT_THAT(result.out, ::testing::ContainsRegex("instructions were sampled 1 times"));
+}
+
 TEST_F(RecordInside, RefusesOptionsThatExcludeEachOther)
 {
     const ProgramResult yields = recordInside({"--inside", "--yield-to-torch"});
@@ -215,6 +247,61 @@ TEST_F(RecordInside, ShowsARecordingOfAGpu)
         slower += row.at("delta_ns").get<double>();
     EXPECT_NEAR(slower, 38'000, 4'000) << "the difference of the mean times";
     EXPECT_THAT(json::parse(change.out).at(0).at("text"), HasSubstr("maximum"));
+}
+
+// tests/gpu/inside/known.cu, recorded on an H200: each kernel has one line that dominates, and one reason.
+TEST_F(RecordInside, FindsWhatLimitsKernelsThatAreKnown)
+{
+    const std::string file = std::string(INSIDE_DATA) + "/known.tscope";
+    struct Known {
+        const char* kernel;
+        const char* reason;
+        int line;
+        const char* limit;
+    };
+    for (const Known& known :
+         {Known{"dram_copy", "long_scoreboard", 44,
+                "In 98.2 % of the samples the warp waits for device memory"},
+          Known{"bank_conflicts", "short_scoreboard", 56, "7.02 % of the issue slots are used"},
+          Known{"barrier_imbalance", "barrier", 65, "the warp waits at a barrier"},
+          Known{"tensor_cores", "math_pipe_throttle", 87, "the math pipe is full"},
+          Known{"pointer_chase", "long_scoreboard", 98, "96.8 % stay empty because of it"},
+          Known{"fma_only", "wait", 33, "There is enough work"}}) {
+        const auto shown = [&](const char* group) {
+            const ProgramResult rows = run({TILESCOPE_PROGRAM, "show", file, "inside", "--kernel",
+                                            known.kernel, "--group", group, "--format", "json"});
+            EXPECT_EQ(rows.code, 0) << rows.err;
+            return json::parse(rows.out);
+        };
+        std::string stall;
+        for (const json& row : shown("reason"))
+            if (stall.empty() && !row.at("stall").is_null())
+                stall = row.at("stall");
+        EXPECT_EQ(stall, known.reason) << known.kernel;
+        const json top = shown("line").at(0);
+        EXPECT_TRUE(top.at("line") == known.line || top.at("caller_line") == known.line) << known.kernel;
+        const ProgramResult table =
+            run({TILESCOPE_PROGRAM, "show", file, "inside", "--kernel", known.kernel, "--group", "reason"});
+        EXPECT_THAT(table.out, HasSubstr(known.limit)) << known.kernel;
+    }
+}
+
+// tests/gpu/metrics/kernels.py, recorded on an H200. ncu counted 93.5 % (tensor pipe) and 18.8 % (DRAM read) of the product.
+TEST_F(RecordInside, ShowsMetricsOfKernelsThatAreKnown)
+{
+    const ProgramResult result = run({TILESCOPE_PROGRAM, "show", std::string(INSIDE_DATA) + "/metrics.tscope",
+                                      "metrics", "--format", "json"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    std::map<std::string, double> means;
+    for (const json& row : json::parse(result.out))
+        if (!row.at("mean").is_null())
+            means[row.at("family").get<std::string>() + "." + row.at("metric").get<std::string>()] =
+                row.at("mean");
+    EXPECT_NEAR(means.at("matmul.tensor_active"), 93.5, 3);
+    EXPECT_NEAR(means.at("matmul.dram_read"), 18.8, 3);
+    EXPECT_NEAR(means.at("copy.dram_read"), means.at("copy.dram_write"), 0.5);
+    EXPECT_EQ(means.at("copy.tensor_active"), 0);
+    EXPECT_GT(means.at("copy.sm_active"), 99);
 }
 
 TEST_F(RecordInside, OneProcessOfARecordingSamplesAGpu)
