@@ -18,6 +18,8 @@ WINDOW_ALONE = {
     "ui/compare/comparison_rows.cpp": {"Part", "Peak B / A"},
     "ui/compare/distribution_plot.cpp": {"Phase", "Run", "Sample", "Wall, ms"},
     "ui/flame/flame_shares.cpp": {"of the box", "A over B", "B - A"},
+    "ui/kernels/inside_rows.cpp": {"%", "A, %", "B - A", "Empty, %", "Instruction", "Line", "Offset", "Samples", "Samples by state", "Source",
+                                   "Stalled most by", "State of the warps", "of the line, %"},
     "ui/kernels/kernel_rows.cpp": {"Min to max, log"},
     "ui/kit/copy_menu.cpp": {"Line", "x", "y"},
     "ui/kit/run_columns.cpp": {"Run"},

@@ -4,6 +4,7 @@
 #include "core/exchange/work/work_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kernels/families_panel.h"
+#include "ui/kernels/inside_view.h"
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -22,6 +23,7 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -58,7 +60,10 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
       table_(new TableView), panels_(new QScrollArea), durations_(new DurationsPanel),
       rooflinePanel_(new Panel(tr("Roofline"))), roofline_(new RooflinePlot), families_(new FamiliesPanel)
 {
-    auto* layout = makePlainColumn(this);
+    views_ = new QStackedWidget;
+    makePlainColumn(this)->addWidget(views_);
+    auto* list = new QWidget;
+    auto* layout = makePlainColumn(list);
     layout->addWidget(makeTools());
     auto* splitter = new QSplitter(Qt::Vertical);
     // In a low window, the panels scroll before the table has fewer rows than this.
@@ -77,6 +82,8 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     splitter->setChildrenCollapsible(false);
     stack_->addWidget(splitter);
     layout->addWidget(stack_, 1);
+    views_->addWidget(list);
+    makeInside();
     table_->setAccessibleName(tr("Kernels"));
     grouping_->setAccessibleName(tr("Group by"));
     table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
@@ -85,6 +92,53 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     connect(table_, &TableView::chosen, this, &KernelsPage::chooseLine);
     connect(table_, &TableView::activatedRow, this, &KernelsPage::openLine);
     connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
+}
+
+void KernelsPage::makeInside()
+{
+    inside_ = new InsideView;
+    views_->addWidget(inside_);
+    connect(view_, &SegmentedControl::changed, this, [this](int index) {
+        view_->setCurrent(0); // of the list's tools, which are hidden then
+        showInside(index == 1);
+    });
+    connect(inside_, &InsideView::listWanted, this, [this] { showInside(false); });
+    connect(inside_, &InsideView::exportWanted, this, &Page::exportWanted);
+    connect(inside_, &InsideView::selectionText, this, &Page::selectionText);
+    connect(inside_, &InsideView::instancesWanted, this, [this](const QString& kernel) {
+        showInside(false);
+        goTo({.kind = PageTarget::Kind::Kernel, .text = kernel});
+    });
+    connect(inside_, &InsideView::timelineWanted, this, [this](const QString& kernel) {
+        workspace().setKernel(kernel);
+        showOnTimeline();
+    });
+}
+
+bool KernelsPage::isInside() const
+{
+    return views_->currentIndex() == 1;
+}
+
+void KernelsPage::showInside(bool isInside)
+{
+    views_->setCurrentIndex(isInside ? 1 : 0);
+    setFocusProxy(isInside ? static_cast<QWidget*>(inside_) : table_);
+    if (!isInside)
+        return;
+    loadInside();
+    if (!workspace().kernel().isEmpty())
+        inside_->showKernel(workspace().kernel().toStdString());
+}
+
+void KernelsPage::loadInside()
+{
+    if (!isInside() || !std::exchange(isInsideStale_, false))
+        return;
+    if (run_)
+        inside_->showRuns(*run_, second_);
+    else
+        inside_->clear();
 }
 
 bool KernelsPage::startFind()
@@ -120,6 +174,7 @@ void KernelsPage::goTo(const PageTarget& target)
         break;
     }
     isRooflineWanted_ = target.isRoofline;
+    showInside(target.isInside);
     load();
 }
 
@@ -127,6 +182,8 @@ QString KernelsPage::command() const
 {
     if (!run_)
         return {};
+    if (isInside())
+        return inside_->command();
     const query::Grouping by = kGroupings[grouping_->current()];
     const bool isOfOps = full_ && full_->ops;
     const bool isByShape = by == query::Grouping::Shape;
@@ -153,7 +210,9 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     device_->forget();
     step_->clear();
     range_->clear();
+    isInsideStale_ = true;
     if (runs.empty()) {
+        showInside(false);
         loading_.cancel();
         summing_.cancel();
         counting_.cancel();
@@ -166,6 +225,7 @@ void KernelsPage::showRuns(const std::vector<SelectedRun>& runs)
     second_ = runs.size() > 1 ? std::optional(runs[1]) : std::nullopt;
     tools_->setEnabled(true); // another step or range may have kernels where this one has none
     load();
+    loadInside();
 }
 
 std::optional<std::int32_t> KernelsPage::step() const
@@ -612,6 +672,12 @@ void KernelsPage::showInstances(std::int64_t id)
 QWidget* KernelsPage::makeTools()
 {
     tools_ = new ToolBar(this);
+    view_ = new SegmentedControl({tr("List"), tr("Inside")});
+    view_->setAccessibleName(tr("View"));
+    view_->setToolTip(
+        tr("A list of all kernels, or what the warps of one wait for, by line and instruction"));
+    tools_->add(view_);
+    tools_->addGap();
     tools_->addWord(tr("Group by"));
     tools_->add(grouping_);
     tools_->addGap();

@@ -8,11 +8,13 @@ class QComboBox;
 class QLabel;
 class QLineEdit;
 class QScrollArea;
+class QStackedWidget;
 
 namespace tilescope::ui {
 
 class DeviceBox;
 class FamiliesPanel;
+class InsideView;
 class MessageStack;
 class SentenceLabel;
 class Panel;
@@ -22,7 +24,8 @@ class TableView;
 class ToolBar;
 
 /// The kernels of the first selected run (its ops if it used no GPU), beside their totals in the second: a table by
-/// name or group, the durations of the selected one's instances, the roofline, and families.
+/// name or group, the durations of the selected one's instances, the roofline, and families. Its other view shows what is
+/// inside a kernel whose instructions were sampled.
 ///
 /// The times appear first, usually from the totals that the file stores; what needs all events (work, counters)
 /// follows.
@@ -33,6 +36,10 @@ public:
 
     TableView& table() { return *table_; }
     RooflinePlot& roofline() { return *roofline_; }
+    InsideView& inside() { return *inside_; }
+    /// Shows what is inside the kernels, or their list.
+    void showInside(bool isInside);
+    bool isInside() const;
     bool startFind() override;
     void goTo(const PageTarget& target) override;
     QString command() const override;
@@ -55,6 +62,8 @@ private:
 
     QWidget* makeTools();
     QWidget* makePanels();
+    void makeInside();
+    void loadInside();
     void load();
     void timelineLoaded(Shown shown);
     void timesLoaded(query::KernelsTable times);
@@ -94,6 +103,10 @@ private:
     QString wantedRange_;           // to be chosen once the ranges are known
     QString wantedOp_;              // to be selected once its shapes are known
     bool isRooflineWanted_ = false; // to be shown once it is known
+    bool isInsideStale_ = true;     // the runs changed since the view showed them
+    QStackedWidget* views_ = nullptr;
+    InsideView* inside_ = nullptr;
+    SegmentedControl* view_ = nullptr;
     SegmentedControl* grouping_;
     QLineEdit* filter_;
     DeviceBox* device_;

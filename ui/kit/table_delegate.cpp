@@ -157,6 +157,24 @@ void paintSignedBar(QPainter& painter, const QRect& rect, double value, const Pa
                      blend(colour, p.surface, 0.82));
 }
 
+/// The parts one after the other; the second bar is thin and beneath them.
+void paintStack(QPainter& painter, const QRect& rect, const TableCell& cell, const Palette& p)
+{
+    const double whole = rect.width() - sizes().of(10);
+    const double height = sizes().of(10);
+    const double thin = sizes().of(2);
+    const bool isPair = cell.secondBar >= 0;
+    const double top = rect.center().y() + 1 - (height + (isPair ? thin + 2 : 0)) / 2;
+    double at = rect.left();
+    for (const auto& [hue, share] : cell.stack) {
+        const double width = share * whole;
+        painter.fillRect(QRectF(at, top, width, height), p.hue(hue));
+        at += width;
+    }
+    if (isPair)
+        painter.fillRect(QRectF(rect.left(), top + height + 2, cell.secondBar * whole, thin), p.strongLine);
+}
+
 } // namespace
 
 void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -187,6 +205,9 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         return;
     case TableColumn::Kind::SignedBar:
         paintSignedBar(*painter, option.rect, cell.signedBar, p);
+        return;
+    case TableColumn::Kind::Stack:
+        paintStack(*painter, option.rect, cell, p);
         return;
     case TableColumn::Kind::Text:
     case TableColumn::Kind::Number:

@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilescope::ui {
@@ -46,6 +47,7 @@ struct TableCell {
     double secondBar = -1; ///< the second bar of a pair, paler
     double signedBar = std::numeric_limits<double>::quiet_NaN(); ///< -1 to 1 about the middle
     std::array<double, 3> strip = {-1, -1, -1};                  ///< least, mean, greatest as 0 to 1
+    std::vector<std::pair<query::Hue, double>> stack; ///< parts of a bar, 0 to 1 of the column's width together
 };
 
 struct TableRow {
@@ -58,7 +60,7 @@ struct TableRow {
 };
 
 struct TableColumn {
-    enum class Kind { Text, Number, Bar, Strip, SignedBar };
+    enum class Kind { Text, Number, Bar, Strip, SignedBar, Stack };
     QString title;
     Kind kind = Kind::Text;
     double width = 0;    ///< design pixels; 0: takes the remaining width

@@ -88,6 +88,7 @@ struct PageTarget {
     } kind = Kind::None;
     QString text;
     bool isRoofline = false; ///< the roofline of the page is to be visible
+    bool isInside = false;   ///< what is inside the kernel is to be visible
 };
 
 /// Points that a page wants to run into a file.

@@ -30,6 +30,8 @@ QStringList RecordCommand::arguments() const
     add(ops, "--ops");
     add(stacks, "--stacks");
     add(!hostSamples, "--host-samples", QStringLiteral("off"));
+    add(inside, "--inside");
+    add(metrics, "--metrics");
     add(calibrates, "--calibrate");
     add(yieldsToTorch, "--yield-to-torch");
     add(!storesCommandLine, "--no-command-line");

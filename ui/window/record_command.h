@@ -23,6 +23,8 @@ struct RecordCommand {
     bool ops = false;
     bool stacks = false;
     bool hostSamples = true;
+    bool inside = false;      ///< samples of the instructions of kernels
+    bool metrics = false;     ///< samples of how busy the GPU is inside
     bool allCalls = false;    ///< of CUDA, not only launches
     bool wholeGraphs = false; ///< replays of CUDA graphs as one kernel
     bool calibrates = false;

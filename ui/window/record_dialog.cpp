@@ -111,6 +111,10 @@ RecordDialog::RecordDialog(QWidget* parent)
                       false)),
       samples_(makeBox(tr("Host samples"), QStringLiteral("--host-samples"),
                        tr("Which lines of Python the GPU waits for, by 500 samples a second"), true)),
+      inside_(makeBox(tr("Inside kernels"), QStringLiteral("--inside"),
+                      tr("What the warps of kernels wait for, by line and instruction"), false)),
+      metrics_(makeBox(tr("Metrics"), QStringLiteral("--metrics"),
+                       tr("How busy multiprocessors, tensor pipe and memory are, every 100 µs"), false)),
       calibrates_(makeBox(tr("Measure the cost"), QStringLiteral("--calibrate"),
                           tr("Record blocks of steps in turn with blocks that are not recorded"), false)),
       yields_(makeBox(tr("Yield to torch.profiler"), QStringLiteral("--yield-to-torch"),
@@ -160,7 +164,8 @@ void RecordDialog::makeLayout()
     graphs_->addItems({tr("each kernel of a replay"), tr("replays as one kernel")});
     for (ComboBox* box : {begin_, trace_, graphs_})
         connect(box, &QComboBox::currentIndexChanged, this, &RecordDialog::follow);
-    for (QCheckBox* box : {modules_, memory_, ops_, stacks_, samples_, calibrates_, yields_, stores_})
+    for (QCheckBox* box :
+         {modules_, memory_, ops_, stacks_, samples_, inside_, metrics_, calibrates_, yields_, stores_})
         connect(box, &QCheckBox::toggled, this, &RecordDialog::follow);
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
@@ -226,7 +231,8 @@ QWidget* RecordDialog::makeParts()
     grid->setVerticalSpacing(sizes().of(4));
     int at = 0;
     constexpr int kInARow = 4;
-    for (QCheckBox* box : {modules_, memory_, ops_, stacks_, samples_, calibrates_, yields_, stores_}) {
+    for (QCheckBox* box :
+         {modules_, memory_, ops_, stacks_, samples_, inside_, metrics_, calibrates_, yields_, stores_}) {
         grid->addWidget(box, at / kInARow, at % kInARow);
         ++at;
     }
@@ -272,6 +278,8 @@ RecordCommand RecordDialog::asked() const
     command.ops = ops_->isChecked();
     command.stacks = stacks_->isChecked();
     command.hostSamples = samples_->isChecked();
+    command.inside = inside_->isChecked();
+    command.metrics = metrics_->isChecked();
     command.allCalls = trace_->currentIndex() == 1;
     command.wholeGraphs = graphs_->currentIndex() == 1;
     command.calibrates = calibrates_->isChecked();

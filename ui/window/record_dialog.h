@@ -80,6 +80,8 @@ private:
     QCheckBox* ops_;
     QCheckBox* stacks_;
     QCheckBox* samples_;
+    QCheckBox* inside_;
+    QCheckBox* metrics_;
     QCheckBox* calibrates_;
     QCheckBox* yields_;
     QCheckBox* stores_;

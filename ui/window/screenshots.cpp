@@ -7,6 +7,7 @@
 #include "ui/flame/flame_view.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/jobs/thread_order.h"
+#include "ui/kernels/kernels_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/timeline/timeline_play.h"
@@ -235,6 +236,12 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                 waitUntilSettled();
             }
             writePicture(window, QStringLiteral("%1/%2_%3.png").arg(folder, name, QLatin1String(suffix)));
+            if (auto* kernels = dynamic_cast<KernelsPage*>(window.currentPage())) {
+                kernels->showInside(true);
+                writePicture(window,
+                             QStringLiteral("%1/kernels_inside_%2.png").arg(folder, QLatin1String(suffix)));
+                kernels->showInside(false);
+            }
             if (auto* flame = dynamic_cast<FlamePage*>(window.currentPage())) {
                 const auto file = [&folder, theme = QLatin1String(suffix)](const char* shows) {
                     return QStringLiteral("%1/flame_%2_%3.png").arg(folder, QLatin1String(shows), theme);

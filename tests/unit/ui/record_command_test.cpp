@@ -34,10 +34,12 @@ TEST(RecordCommand, HasOnlyTheOptionsThatDiffer)
     all.seconds = QStringLiteral("5");
     all.modules = all.memory = all.storesCommandLine = false;
     all.ops = all.stacks = all.allCalls = all.wholeGraphs = all.calibrates = all.yieldsToTorch = true;
+    all.inside = all.metrics = true;
     EXPECT_EQ(
         all.text(QStringLiteral("/")).toStdString(),
         "cd /home/user && tilescope record -o t.tscope --steps 10:12 --seconds 5 --trace full --graphs graph "
-        "--no-modules --no-memory --ops --stacks --calibrate --yield-to-torch --no-command-line -- python "
+        "--no-modules --no-memory --ops --stacks --inside --metrics --calibrate --yield-to-torch --no-command-line -- "
+        "python "
         "'my train.py' --lr 3e-4");
 }
 
