@@ -276,7 +276,7 @@ int exportCommand(int argc, char** argv)
     arguments.option("--at", at,
                      "with --snapshot: when to take the blocks: end of the recording (the default), peak, or "
                      "that many ns after the run's first event");
-    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes", "idle"},
+    arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes", "idle", "samples"},
                      "with --folded, --speedscope and --pprof: what stacks add up, as in show tree");
     arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
     arguments.flag("--force", force, "replace a file of another kind");

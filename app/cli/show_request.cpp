@@ -199,9 +199,10 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
                      "memory: blocks allocated at the peak, or that many ns after the run's first event; "
                      "ever: all allocations of the traced steps, largest first");
     arguments.choice(
-        "--weight W", weight, {"time", "host", "allocated", "flops", "bytes", "idle"},
+        "--weight W", weight, {"time", "host", "allocated", "flops", "bytes", "idle", "samples"},
         "tree: time (of the GPU, the default), host (self time of ops), allocated (bytes), flops, "
-        "bytes (that ops read and write), or idle (of the GPU, by the stacks of the host)");
+        "bytes (that ops read and write), idle (of the GPU, by the stacks of the host), or samples (of the "
+        "instructions of kernels, with the lines of their source)");
     arguments.option("--from NS", from,
                      "only what happens in this time span, in ns after the run's first event; what is only "
                      "partly in it counts with that part. For " +

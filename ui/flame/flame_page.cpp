@@ -144,7 +144,8 @@ QWidget* FlamePage::makeTools()
     for (const auto& [weight, words] :
          {std::pair(CallWeight::Time, tr("time")), std::pair(CallWeight::Host, tr("host time")),
           std::pair(CallWeight::Allocated, tr("allocated bytes")), std::pair(CallWeight::Flops, tr("FLOPs")),
-          std::pair(CallWeight::Moved, tr("bytes moved")), std::pair(CallWeight::Idle, tr("idle time"))})
+          std::pair(CallWeight::Moved, tr("bytes moved")), std::pair(CallWeight::Idle, tr("idle time")),
+          std::pair(CallWeight::Samples, tr("samples"))})
         weight_->addItem(words, int(weight));
     connect(weight_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(weight_);
@@ -371,6 +372,7 @@ QString FlamePage::whyNothing() const
     case CallWeight::Moved:
         return tr("No shapes of ops were recorded here.\nGive the run shapes: true.");
     case CallWeight::Idle:
+    case CallWeight::Samples:
         return QString::fromStdString(graph_->table.whyEmpty);
     default:
         break;

@@ -133,6 +133,8 @@ std::pair<QString, QString> endWords(const query::FlameGraph& graph)
         return {QObject::tr("Category"), QObject::tr("Categories")};
     if (graph.table.weight == CallWeight::Idle)
         return {QObject::tr("Cause"), QObject::tr("Causes")};
+    if (graph.table.weight == CallWeight::Samples)
+        return {QObject::tr("Line"), QObject::tr("Lines")};
     return graph.table.weight == CallWeight::Time && graph.table.onGpu
                ? std::pair(QObject::tr("Kernel"), QObject::tr("Kernels"))
                : std::pair(QObject::tr("Op"), QObject::tr("Ops"));

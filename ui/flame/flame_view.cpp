@@ -76,7 +76,8 @@ QString countText(const query::FlameGraph& graph, Node node)
     const query::CallTreeTable& tree = graph.table;
     const auto words = [&tree](std::int64_t count) {
         return tree.weight == query::CallWeight::Allocated ? counted(count, "allocation")
-               : tree.weight == query::CallWeight::Idle    ? counted(count, "sample")
+               : tree.weight == query::CallWeight::Idle || tree.weight == query::CallWeight::Samples
+                   ? counted(count, "sample")
                : tree.onGpu && tree.weight == query::CallWeight::Time
                    ? counted(count, "GPU activity", "GPU activities")
                    : counted(count, "op");
@@ -95,6 +96,8 @@ QString amountText(const query::CallTreeTable& tree, double amount)
         return byteText(amount);
     case query::CallWeight::Flops:
         return QString::fromStdString(quantity::withUnit(amount, quantity::Unit::Flops));
+    case query::CallWeight::Samples:
+        return counted(std::llround(amount), "sample");
     case query::CallWeight::Idle:
         return timeText(amount / double(std::max<std::int64_t>(1, tree.steps)));
     default:

@@ -25,6 +25,8 @@ inline CallAmounts amountsOf(const query::CallTreeTable& tree)
         return {"bytes moved", "bytes", Unit::Bytes};
     case query::CallWeight::Idle:
         return {"idle time of the GPU", "ns", Unit::Nanoseconds};
+    case query::CallWeight::Samples:
+        return {"samples of instructions", "samples", Unit::None};
     default:
         return {tree.onGpu ? "GPU time" : "self time of ops", "ns", Unit::Nanoseconds};
     }

@@ -40,6 +40,7 @@ std::string whyEmpty(const query::CallTreeTable& tree)
         return "No op with recorded shapes and a rule is selected: run with --shapes true, or record with "
                "--ops.";
     case CallWeight::Idle:
+    case CallWeight::Samples:
         return tree.whyEmpty;
     default:
         return tree.events == 0 ? whyNoActivities(tree.run, "kernels or ops")

@@ -60,6 +60,8 @@ ExportedWords wordsOf(const ExportedTree& exported)
         return {"bytes moved", "moved", "bytes", "ops", Unit::Bytes};
     case query::CallWeight::Idle:
         return {"idle time of the GPU", "idle_time", "nanoseconds", "samples", Unit::Nanoseconds};
+    case query::CallWeight::Samples:
+        return {"samples of instructions", "samples", "count", "samples", Unit::None};
     default:
         return exported.onGpu
                    ? ExportedWords{"GPU time", "gpu_time", "nanoseconds", "activities", Unit::Nanoseconds}

@@ -12,7 +12,8 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kWeights{"time", "host", "allocated", "flops", "bytes", "idle"};
+constexpr std::array<std::string_view, 7> kWeights{"time",  "host", "allocated", "flops",
+                                                   "bytes", "idle", "samples"};
 constexpr int kHalf = 32;
 constexpr int kKindBits = 4;
 
@@ -62,7 +63,7 @@ CallWeight callWeightOf(std::string_view word)
     if (known == kWeights.end())
         throw Error{.what = "'" + std::string(word) + "' is not a weight",
                     .where = "--weight",
-                    .remedy = "allowed: time, host, allocated, flops, bytes, idle"};
+                    .remedy = "allowed: time, host, allocated, flops, bytes, idle, samples"};
     return static_cast<CallWeight>(known - kWeights.begin());
 }
 

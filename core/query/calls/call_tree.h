@@ -90,10 +90,11 @@ enum class CallWeight : std::uint8_t {
     Allocated, ///< bytes that were allocated, whether they were freed or not
     Flops,     ///< of ops whose shapes were recorded, as in the roofline
     Moved,     ///< bytes that these ops read and write, as in the roofline
-    Idle       ///< ns in which the GPU had no work, as in the table of waiting
+    Idle,      ///< ns in which the GPU had no work, as in the table of waiting
+    Samples    ///< of the instructions of kernels, with the lines of their source (sampleTree())
 };
 
-/// time, host, allocated, flops, bytes, idle.
+/// time, host, allocated, flops, bytes, idle, samples.
 std::string_view wordOf(CallWeight weight);
 /// \throws Error (Usage)  there is no such weight; names those that there are
 CallWeight callWeightOf(std::string_view word);
@@ -145,7 +146,7 @@ struct CallTreeTable {
     LaunchFamilies byLaunch = {}; ///< of kernels of GPU time whose names say no family
     std::int64_t events = 0;      ///< GPU activities, ops or allocations of the run, selected or not
     std::int64_t steps = 0;       ///< that idle time is of; 0: the whole recording or the span
-    std::string whyEmpty = {};    ///< of idle time: why there is none
+    std::string whyEmpty = {};    ///< of idle time and samples: why there is none
 
     bool isTime() const
     {

@@ -6,6 +6,7 @@
 #include "core/config/schema.h"
 #include "core/query/calls/call_tree_filter.h"
 #include "core/query/calls/idle_tree.h"
+#include "core/query/calls/sample_tree.h"
 #include "core/query/runs/in_order.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/query/runs/run_tables.h"
@@ -486,6 +487,19 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
                         .remedy = "limit it to a time: --from and --to"};
         table = idleTree(
             waitingRecords(reader, {.run = query.run, .topology = query.topology, .span = options.span}));
+    } else if (options.weight == CallWeight::Samples) {
+        if (!query.rangeGlob.empty() || options.span)
+            throw Error{
+                .what =
+                    "samples of instructions are sums over the recording, and are in no range or time span",
+                .where = "--weight samples",
+                .remedy = "give neither --range nor a span; for some steps, record those with --steps"};
+        CallTreeOptions times = options;
+        times.weight = CallWeight::Time;
+        times.scope = CallTreeScope::Recording;
+        reader.atOnce([&] {
+            table = sampleTree(reader, query.topology, CallTreeReading(reader, query, times).build());
+        });
     } else {
         reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
     }

@@ -304,6 +304,34 @@ TEST_F(RecordInside, ShowsMetricsOfKernelsThatAreKnown)
     EXPECT_GT(means.at("copy.sm_active"), 99);
 }
 
+TEST_F(RecordInside, SharesSamplesAmongTheCallsThatLaunched)
+{
+    const std::string file = std::string(INSIDE_DATA) + "/known.tscope";
+    const ProgramResult tree = run(
+        {TILESCOPE_PROGRAM, "show", file, "tree", "--weight", "samples", "--limit", "0", "--format", "json"});
+    ASSERT_EQ(tree.code, 0) << tree.err;
+    EXPECT_THAT(testing::schemaOffences(tree.out, RESOURCES "/schema/show-tree-samples.schema.json"),
+                ::testing::IsEmpty());
+    std::int64_t top = 0;
+    std::int64_t ends = 0;
+    std::int64_t inlined = 0;
+    for (const json& row : json::parse(tree.out)) {
+        top += row.at("parent").is_null() ? row.at("total_samples").get<std::int64_t>() : 0;
+        ends += row.at("self_samples").get<std::int64_t>();
+        if (row.at("name").get<std::string>().starts_with("mma.hpp:626"))
+            inlined += row.at("total_samples").get<std::int64_t>();
+    }
+    const ProgramResult kernels = run({TILESCOPE_PROGRAM, "show", file, "inside", "--format", "json"});
+    std::int64_t samples = 0;
+    for (const json& row : json::parse(kernels.out))
+        samples += row.at("samples").get<std::int64_t>();
+    EXPECT_EQ(top, samples);
+    EXPECT_EQ(ends, samples);
+    EXPECT_GT(inlined, 1'000'000) << "below the line at which it is inlined";
+    EXPECT_EQ(run({TILESCOPE_PROGRAM, "show", file, "tree", "--weight", "samples", "--range", "step"}).code,
+              2);
+}
+
 TEST_F(RecordInside, OneProcessOfARecordingSamplesAGpu)
 {
     const std::string cubin = std::string(INSIDE_DATA) + "/lines.cubin";
