@@ -19,6 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// The work that a sample costs `tilescope record`.
+constexpr const char* kDecodingFact = "metrics.decoding";
+constexpr const char* kEvaluatingFact = "metrics.evaluating";
 constexpr const char* kIntervalOption = "--metrics-interval";
 constexpr Nanoseconds kShortest = 20us; // the hardware keeps up
 constexpr Nanoseconds kLongest = 100ms; // each reading of its buffer brings a sample
@@ -102,6 +105,9 @@ void addMetrics(exchange::HostCounters& counters, machine::SampledMetrics&& samp
         return;
     counters.facts.push_back(
         {.key = kMetricInterval, .value = std::to_string(interval.count()), .unit = "ns"});
+    for (const auto& [key, time] :
+         {std::pair(kDecodingFact, sampled.decoding), std::pair(kEvaluatingFact, sampled.evaluating)})
+        counters.facts.push_back({.key = key, .value = std::to_string(std::llround(time)), .unit = "ns"});
     if (sampled.dramPeak > 0)
         counters.facts.push_back(
             {.key = kMetricDramPeak, .value = std::to_string(std::llround(sampled.dramPeak)), .unit = "B/s"});

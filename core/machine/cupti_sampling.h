@@ -2,6 +2,7 @@
 
 #include "core/base/units.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +32,13 @@ private:
     void* library_;
 };
 
+/// What it takes to make values of samples.
+struct SamplingTimes {
+    std::int64_t samples = 0;
+    std::chrono::nanoseconds decoding{0};   ///< by the thread that empties the hardware's buffer
+    std::chrono::nanoseconds evaluating{0}; ///< by all threads that compute values
+};
+
 /// Counters of one GPU that are sampled all the time. One thread.
 class DeviceSampling {
 public:
@@ -38,12 +46,15 @@ public:
 
     /// A sample: its time on CUPTI's clock, in ns, and the values of the metrics in their order.
     using Take = std::function<void(std::int64_t start, std::int64_t end, std::span<const double> values)>;
-    /// Passes on the samples that are complete and have not been passed on. They come in order.
+    /// Empties the hardware's buffer and passes on the samples that are evaluated and have not been passed on: other
+    /// threads evaluate them meanwhile. After stop(): waits for all. They come in order.
     /// \return  whether the hardware had no room for samples
     /// \throws Error (Failure)  CUPTI fails; nothing more will come
     virtual bool read(const Take& take) = 0;
     /// Ends the sampling; read() once more passes on the last samples.
     virtual void stop() = 0;
+    /// For the samples that were passed on.
+    virtual SamplingTimes times() const = 0;
 };
 
 class SamplingFunctions;

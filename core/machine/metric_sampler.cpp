@@ -164,6 +164,11 @@ public:
             result_.summary = counted(static_cast<std::int64_t>(names_.size()), "metric") + " of " +
                               joined(sampled) + " every " + intervalText(request_.interval) + ": " +
                               counted(result_.samples, "sample");
+        if (times_.samples > 0) {
+            const auto samples = static_cast<double>(times_.samples);
+            result_.decoding = static_cast<double>(times_.decoding.count()) / samples;
+            result_.evaluating = static_cast<double>(times_.evaluating.count()) / samples;
+        }
         if (hasOnePeak_)
             result_.dramPeak = peak_;
         return std::move(result_);
@@ -223,6 +228,10 @@ private:
         } catch (const Error& error) {
             addReason(error.sentence());
         }
+        const SamplingTimes times = source.sampling->times();
+        times_.samples += times.samples;
+        times_.decoding += times.decoding;
+        times_.evaluating += times.evaluating;
         source.sampling.reset();
     }
 
@@ -322,6 +331,7 @@ private:
     Clock::time_point followed_ = {};
     double peak_ = 0;
     bool hasOnePeak_ = true; ///< devices with another peak would need one each
+    SamplingTimes times_;    ///< of sampling that has ended
     SampledMetrics result_;
 };
 

@@ -38,6 +38,8 @@ struct SampledMetrics {
     std::int64_t samples = 0;              ///< of all devices, each of all metrics
     std::int64_t dropped = 0;              ///< samples that cannot be true
     std::int64_t lost = 0;                 ///< samples that found no room
+    double decoding = 0;                   ///< ns a sample: emptying the hardware's buffer
+    double evaluating = 0;                 ///< ns a sample: computing its values, by threads beside it
     double dramPeak = 0;      ///< bytes per second of all devices' memory; 0: unknown, or they differ
     std::string summary = {}; ///< one sentence: what was sampled of which devices
     std::string whyNot = {};  ///< one sentence: why there is nothing, or less than was asked for

@@ -1,6 +1,6 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
-// variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, separated by commas. Times are of
-// the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
+// variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
+// 5 ms, and the hardware has room for 1,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
 // file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
@@ -43,6 +43,7 @@ constexpr FakeMetric kFakeMetrics[] = {
 };
 constexpr int kMostWeight = 8;
 constexpr std::size_t kMostSamples = 100'000;
+constexpr std::uint64_t kRoom = 1'000; ///< samples in the hardware, with `slow`
 
 struct Host {
     std::vector<std::string> metrics;
@@ -269,6 +270,10 @@ CUptiResult CUPTIAPI cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
         params->overflow = 1;
     }
     const std::uint64_t now = sampling.until == 0 ? wallClock() : sampling.until;
+    if (isAsked("slow") && sampling.next + kRoom * sampling.interval < now) {
+        sampling.next = now - kRoom * sampling.interval;
+        params->overflow = 1;
+    }
     Image& image = imageOf(params->pCounterDataImage);
     image.interval = sampling.interval;
     while (image.count < sampling.most && sampling.next + sampling.interval <= now) {
@@ -304,6 +309,10 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
     if (!isOf(params, CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE) ||
         params->rangeIndex >= imageOf(params->pCounterDataImage).count)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (isAsked("slow")) {
+        const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+        nanosleep(&pause, nullptr);
+    }
     for (std::size_t i = 0; i < params->numMetrics; ++i)
         params->pMetricValues[i] = isAsked("nonsense") && params->rangeIndex % 10 == 3 && i == 0
                                        ? 2805

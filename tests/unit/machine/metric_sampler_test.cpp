@@ -23,14 +23,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// Samples with the fake for a while.
-SampledMetrics sampled(const char* faults, std::vector<std::string> metrics = {})
+SampledMetrics sampled(const char* faults, std::vector<std::string> metrics = {},
+                       std::chrono::milliseconds time = std::chrono::milliseconds(250))
 {
     setenv("FAKE_SAMPLING", faults, 1);
     MetricSampler sampler({.metrics = std::move(metrics),
                            .interval = Nanoseconds(1'000'000),
                            .cupti = [] { return std::filesystem::path(FAKE_CUPTI); },
                            .driver = FAKE_DRIVER});
-    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    std::this_thread::sleep_for(time);
     SampledMetrics result = sampler.stop();
     unsetenv("FAKE_SAMPLING");
     return result;
@@ -92,6 +93,24 @@ TEST(MetricSampler, CountsLostAndImpossibleSamples)
     for (const CounterTrack& track : nonsense.tracks)
         for (const CounterPoint& point : track.points)
             EXPECT_EQ(point.value, 60'010);
+}
+
+// Evaluating all at once, before the hardware's buffer is emptied again, would take five times as long as sampling.
+TEST(MetricSampler, LosesNothingWhereEvaluatingTakesLongerThanTheInterval)
+{
+    const SampledMetrics metrics =
+        sampled("slow", {"sm_active", "dram_read"}, std::chrono::milliseconds(600));
+    EXPECT_EQ(metrics.whyNot, "");
+    EXPECT_EQ(metrics.lost, 0);
+    EXPECT_GT(metrics.samples, 300);
+    EXPECT_GE(metrics.evaluating, 5e6) << "ns a sample";
+    EXPECT_LT(metrics.decoding, metrics.evaluating);
+    const auto tracks = byName(metrics.tracks);
+    ASSERT_EQ(tracks.size(), 2U);
+    const CounterTrack& active = tracks.at("SM active");
+    EXPECT_EQ(std::ssize(active.points), metrics.samples) << "in one piece, in order";
+    EXPECT_TRUE(std::ranges::is_sorted(active.points, {}, &CounterPoint::time));
+    EXPECT_EQ(metrics.dramPeak, 4e12) << "by the first samples";
 }
 
 TEST(MetricSampler, SaysWhyNothingIsSampled)
