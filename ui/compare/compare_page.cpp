@@ -2,6 +2,7 @@
 
 #include "ui/compare/baseline_panel.h"
 #include "ui/compare/distribution_plot.h"
+#include "ui/compare/inside_changes.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
@@ -35,12 +36,8 @@ QString countText(double count)
     return std::abs(count - whole) < 1e-9 ? wholeNumber(std::int64_t(whole)) : threeDigits(count);
 }
 
-constexpr int kDifferenceColumn = 8;
 constexpr double kLeastPhase = 56; // height that two distributions need
-constexpr double kLeastKernels = 210;
-constexpr double kLeastMemory = 160; // of the plot: curves below the labels of their peaks
 constexpr qsizetype kFlagLines = 2;
-constexpr int kMemoryRows = 7; // before the list scrolls
 
 QString twoLines(const QString& strong, const QString& dim)
 {
@@ -49,6 +46,7 @@ QString twoLines(const QString& strong, const QString& dim)
 }
 
 enum Groups { Causes, Families, Ranges, Lines };
+enum Level { OfKernels, OfLines, OfStates };
 
 // Why there are no kernels, ops and ranges to compare.
 // \param ended  why a run has no trace though it should, or empty
@@ -124,157 +122,6 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent)
     rows->addLayout(below, 11);
     connect(&workspace, &Workspace::filesChanged, this, &ComparePage::fillChoices);
     connect(&Theme::instance(), &Theme::changed, this, &ComparePage::showVerdict);
-}
-
-QWidget* ComparePage::makeTools()
-{
-    auto* tools = new ToolBar(this);
-    tools->addWord(QStringLiteral("A"));
-    tools->add(a_);
-    auto* swap = tools->addButton({}, {});
-    swap->setProperty("kind", "icon");
-    swap->setAccessibleName(tr("Swap A and B"));
-    const auto dress = [swap] { swap->setIcon(makeIcon(Icon::Swap, colours().text, sizes().of(14))); };
-    dress();
-    connect(&Theme::instance(), &Theme::changed, swap, dress);
-    tools->addWord(QStringLiteral("B"));
-    tools->add(b_);
-    tools->addStretch();
-    auto* aligned = tools->addButton(tr("Aligned timeline"), tr("See both runs one above the other"));
-    for (ComboBox* box : {a_, b_}) {
-        box->setMinimumWidth(sizes().of(160));
-        connect(box, &QComboBox::activated, this, [this, box] {
-            if (box->currentIndex() < 0)
-                return;
-            const auto at = box->currentData().value<QPair<int, qint64>>();
-            choose(box == a_ ? 0 : 1, {at.first, RunId{at.second}});
-        });
-    }
-    const auto exchange = [this] {
-        std::vector<RunKey> keys = this->workspace().selection();
-        if (keys.size() < 2)
-            return;
-        std::swap(keys[0], keys[1]);
-        this->workspace().select(std::move(keys));
-    };
-    swap_ = addKey(*this, tr("Swap A and B"), {Qt::Key_X}, exchange, Qt::WindowShortcut);
-    bindButton(*swap, *swap_);
-    connect(aligned, &QPushButton::clicked, this,
-            [this] { emit this->workspace().pageWanted(QStringLiteral("timeline")); });
-    auto* save = tools->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)"));
-    connect(save, &QPushButton::clicked, this, &Page::exportWanted);
-    ofBoth_ = {aligned, save};
-    return tools;
-}
-
-QWidget* ComparePage::makeVerdict()
-{
-    auto* frame = new QFrame;
-    frame->setProperty("kind", "panel");
-    auto* layout = new QHBoxLayout(frame);
-    layout->setContentsMargins(sizes().margin, sizes().of(8), sizes().margin, sizes().of(8));
-    layout->setSpacing(sizes().of(24));
-    verdict_ = new QLabel;
-    verdict_->setObjectName(QStringLiteral("verdict"));
-    verdict_->setFont(Theme::instance().large());
-    sentence_ = new QLabel;
-    sentence_->setWordWrap(true);
-    sentence_->setObjectName(QStringLiteral("verdictSentence"));
-    sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    memoryFact_ = new QLabel;
-    kernelFact_ = new QLabel;
-    layout->addWidget(verdict_);
-    layout->addWidget(sentence_, 1);
-    layout->addWidget(memoryFact_);
-    layout->addWidget(kernelFact_);
-    return frame;
-}
-
-Panel* ComparePage::makeSamples()
-{
-    samplePanel_ = new Panel(tr("Samples"));
-    samplePanel_->setSubtitle(tr("ring and bar: median and 95 % interval; right: B over A"));
-    samples_ = new DistributionPlot;
-    samplePanel_->setContent(samples_);
-    return samplePanel_;
-}
-
-QWidget* ComparePage::makeFamilies()
-{
-    familyPanel_ = new Panel(tr("Families"));
-    families_ = new TableView;
-    families_->setAccessibleName(tr("Families by difference"));
-    families_->sortByColumn(4, Qt::DescendingOrder);
-    families_->setMinimumWidth(sizes().of(400));
-    families_->setToolTip(tr("Enter or double click opens a family's kernels or the aligned timeline"));
-    groups_ = new SegmentedControl({tr("causes"), tr("families"), tr("ranges"), tr("lines")});
-    familyPanel_->addToHeader(groups_);
-    groups_->setCompact(true); // the header also says how the runs are aligned
-    connect(groups_, &SegmentedControl::changed, this, &ComparePage::showGroups);
-    connect(families_, &TableView::activatedRow, this, &ComparePage::openGroup);
-    noGroups_ = makeMessage();
-    auto* content = makePlainColumn(nullptr);
-    content->addWidget(families_, 1);
-    content->addWidget(noGroups_, 1);
-    familyPanel_->setContent(content);
-    return familyPanel_;
-}
-
-QWidget* ComparePage::makeKernels()
-{
-    kernelPanel_ = new Panel(tr("Kernels"));
-    kernelPanel_->setSubtitle(tr("by difference"));
-    which_ =
-        new SegmentedControl({tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")});
-    kernelPanel_->addToHeader(which_);
-    kernels_ = new TableView;
-    kernels_->setAccessibleName(tr("Kernels by difference"));
-    kernels_->sortByColumn(kDifferenceColumn, Qt::DescendingOrder);
-    kernels_->setMinimumHeight(sizes().of(kLeastKernels));
-    noKernels_ = makeMessage();
-    noKernels_->setMinimumHeight(sizes().of(kLeastKernels));
-    auto* content = makePlainColumn(nullptr);
-    content->addWidget(kernels_, 1);
-    content->addWidget(noKernels_, 1);
-    kernelPanel_->setContent(content);
-    connect(which_, &SegmentedControl::changed, this, &ComparePage::showKernels);
-    connect(kernels_, &TableView::chosen, this, [this](std::int64_t id) {
-        if (shown_.compared.comparison && !shown_.compared.comparison->opsForKernels)
-            workspace().setKernel(
-                QString::fromStdString(shown_.compared.comparison->kernels[std::size_t(id)].difference.key));
-    });
-    kernels_->setToolTip(tr("Enter or double click shows it on the aligned timeline"));
-    connect(kernels_, &TableView::activatedRow, this, [this](std::int64_t id) {
-        const query::Comparison& comparison = *shown_.compared.comparison;
-        const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
-        emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Kernel, name});
-    });
-    return kernelPanel_;
-}
-
-QWidget* ComparePage::makeMemory()
-{
-    memoryPanel_ = new Panel(tr("Memory"));
-    connect(memoryPanel_->addLink(tr("Memory")), &QPushButton::clicked, this,
-            [this] { emit workspace().pageWanted(QStringLiteral("memory")); });
-    memory_ = new MemoryPlot;
-    memory_->setMinimumHeight(sizes().of(kLeastMemory));
-    connect(memory_, &MemoryPlot::cursorMoved, this, &Page::cursorText);
-    memoryTable_ = new TableView;
-    memoryTable_->setAccessibleName(tr("Memory of both runs"));
-    memoryTable_->setRowHeight(22);
-    memoryTable_->setFixedHeight(sizes().header + kMemoryRows * sizes().of(22) + 2);
-    auto* content = new QVBoxLayout;
-    content->setContentsMargins(0, 0, 0, 0);
-    content->setSpacing(0);
-    noMemory_ = makeMessage();
-    noMemory_->setText(
-        tr("Memory over time was not recorded.\nRun with memory: true and trace: kernels to see it."));
-    content->addWidget(memory_, 1);
-    content->addWidget(noMemory_, 1);
-    content->addWidget(memoryTable_);
-    memoryPanel_->setContent(content);
-    return memoryPanel_;
 }
 
 QString ComparePage::command() const
@@ -387,6 +234,16 @@ void ComparePage::showRuns(const std::vector<SelectedRun>& selected)
                                           query::WaitingGroup::Line);
                 };
                 loaded.lines = {linesOf(a->reader(), runs[0]), linesOf(b->reader(), runs[1])};
+                const auto insideBy = [&](query::InsideGroup group) {
+                    return query::insideDifference(
+                        a->reader(), {.run = runs[0].key.run, .topology = runs[0].process}, b->reader(),
+                        {.run = runs[1].key.run, .topology = runs[1].process, .group = group});
+                };
+                loaded.insideLines = insideBy(query::InsideGroup::Line);
+                if (loaded.insideLines->isSampledA && loaded.insideLines->isSampledB)
+                    loaded.insideStates = insideBy(query::InsideGroup::Reason);
+                else
+                    loaded.insideLines.reset();
             }
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 const SelectedRun& run = runs[i];
@@ -440,10 +297,9 @@ void ComparePage::loaded(Loaded loaded)
     samplePanel_->setVisible(!comparison.isLimited());
     samples_->show(shown_.compared.phases);
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
-    noKernels_->setText(
-        comparison.isLimited()
-            ? tr("Within the time filter there is nothing that both runs have: kernels or ops.")
-            : missingEvents(shown_.traced, shown_.ended));
+    missing_ = comparison.isLimited()
+                   ? tr("Within the time filter there is nothing that both runs have: kernels or ops.")
+                   : missingEvents(shown_.traced, shown_.ended);
     if (!comparison.change) {
         leftCauses_ = leftCauses_ || groups_->current() == Causes;
         groups_->setCurrent(comparison.families.empty() && !comparison.ranges.empty() ? Ranges : Families);
@@ -451,7 +307,10 @@ void ComparePage::loaded(Loaded loaded)
         groups_->setCurrent(Causes);
     }
     showGroups();
-    kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
+    if (!shown_.insideLines)
+        level_->setCurrent(OfKernels);
+    else if (comparison.kernels.empty() && level_->current() == OfKernels)
+        level_->setCurrent(OfLines);
     const QString words[] = {tr("all"), tr("gone"), tr("new"), tr("count"), tr("slower"), tr("faster")};
     for (int i = 0; i < kKernelChanges; ++i)
         which_->setWord(
@@ -479,17 +338,58 @@ void ComparePage::showMemory()
         memory_->setWindow(*shown_.looked);
 }
 
+const query::InsideDifference* ComparePage::shownInside() const
+{
+    const std::optional<query::InsideDifference>& lines = shown_.insideLines;
+    if (level_->current() == OfKernels || !lines)
+        return nullptr;
+    return level_->current() == OfLines ? &*lines : &*shown_.insideStates;
+}
+
 void ComparePage::showKernels()
 {
     if (!shown_.compared.comparison)
         return;
     const query::Comparison& comparison = *shown_.compared.comparison;
+    level_->setVisible(shown_.insideLines.has_value());
+    if (const query::InsideDifference* const inside = shownInside())
+        return showInside(*inside);
     const bool any = !comparison.kernels.empty();
     kernels_->setVisible(any);
     noKernels_->setVisible(!any);
+    noKernels_->setText(missing_);
     which_->setVisible(any);
+    kernelPanel_->setTitle(comparison.opsForKernels ? tr("Ops") : tr("Kernels"));
     kernelPanel_->setSubtitle(any ? joinedWords(tr("by difference"), shown_.process) : QString());
+    kernels_->setToolTip(tr("Enter or double click shows it on the aligned timeline"));
     kernels_->show(kernelDifferenceRows(comparison, KernelChange(which_->current())));
+}
+
+void ComparePage::showInside(const query::InsideDifference& difference)
+{
+    which_->hide();
+    const bool any = !difference.rows.empty();
+    kernels_->setVisible(any);
+    noKernels_->setVisible(!any);
+    noKernels_->setText(tr("No sampled kernel has the same name in both runs."));
+    kernelPanel_->setTitle(difference.group == query::InsideGroup::Line ? tr("Lines of kernels")
+                                                                        : tr("States of warps"));
+    kernelPanel_->setSubtitle(any ? tr("share of a launch, whole runs") : QString());
+    kernels_->setToolTip(tr("Enter or double click shows the inside of the kernel"));
+    kernels_->show(insideChangeRows(difference));
+}
+
+void ComparePage::openKernel(std::int64_t id)
+{
+    if (const query::InsideDifference* const inside = shownInside()) {
+        const QString kernel = QString::fromStdString(inside->rows.at(std::size_t(id)).kernel);
+        emit workspace().targetWanted(QStringLiteral("kernels"),
+                                      {.kind = PageTarget::Kind::Kernel, .text = kernel, .isInside = true});
+        return;
+    }
+    const query::Comparison& comparison = *shown_.compared.comparison;
+    const QString name = QString::fromStdString(comparison.kernels[std::size_t(id)].difference.key);
+    emit workspace().targetWanted(QStringLiteral("timeline"), {PageTarget::Kind::Kernel, name});
 }
 
 void ComparePage::showGroups()
@@ -505,7 +405,7 @@ void ComparePage::showGroups()
     families_->setVisible(any && !isWithoutCauses);
     noGroups_->setVisible(!any || isWithoutCauses);
     noGroups_->setText(isWithoutCauses ? tr("Causes are of whole steps: clear the time filter to see them.")
-                                       : noKernels_->text());
+                                       : missing_);
     groups_->setVisible(any);
     families_->show(which == Causes   ? causeRows(comparison)
                     : which == Ranges ? rangeDifferenceRows(comparison)

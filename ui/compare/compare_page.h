@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/query/kernels/inside_difference.h"
 #include "core/query/waiting/waiting_table.h"
 #include "ui/compare/comparison_rows.h"
 #include "ui/kit/page.h"
@@ -38,8 +39,10 @@ protected:
 private:
     struct Loaded {
         ComparisonData compared;
-        std::array<query::WaitingTable, 2> lines; ///< of A and B: idle time of the GPU by line
-        QString process;                          ///< whose traced steps are compared: "mean of 2 ranks"
+        std::array<query::WaitingTable, 2> lines;           ///< of A and B: idle time of the GPU by line
+        std::optional<query::InsideDifference> insideLines; ///< if the kernels of both were sampled
+        std::optional<query::InsideDifference> insideStates;
+        QString process; ///< whose traced steps are compared: "mean of 2 ranks"
         std::vector<MemorySeries> memory;
         std::array<bool, 2> traced = {};  ///< A and B have traced steps
         std::array<QString, 2> ended;     ///< whyTraceIsMissing()
@@ -62,9 +65,14 @@ private:
     void showMemory();
     void showVerdict();
     void showKernels();
+    /// What changed inside kernels, by line or state of the warps.
+    void showInside(const query::InsideDifference& difference);
     void showGroups();
     void showLines();
     void openGroup(std::int64_t id);
+    void openKernel(std::int64_t id);
+    /// Of both runs; null: the table is about whole kernels.
+    const query::InsideDifference* shownInside() const;
     void showComparing(const std::vector<SelectedRun>& runs);
 
     JobTracker loading_{this};
@@ -88,9 +96,11 @@ private:
     TableView* families_ = nullptr;
     SentenceLabel* noGroups_ = nullptr; // why there is nothing to compare
     Panel* kernelPanel_ = nullptr;
+    SegmentedControl* level_ = nullptr; // kernels, or their lines or states of warps
     SegmentedControl* which_ = nullptr;
     TableView* kernels_ = nullptr;
     SentenceLabel* noKernels_ = nullptr;
+    QString missing_; // why there are no kernels, families and ranges
     Panel* memoryPanel_ = nullptr;
     SentenceLabel* noMemory_ = nullptr;
     MemoryPlot* memory_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/base/plural.h"
+#include "core/exchange/kernels/inside_columns.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
 #include "core/query/kernels/inside_limit.h"
@@ -16,19 +17,6 @@ namespace {
 
 using query::InsideGroup;
 using query::InsideRow;
-
-/// "waits at a barrier (barrier)": in words, and as other tools name it.
-std::string reasonText(const std::string& reason)
-{
-    const analysis::StallReason known = analysis::stallReason(reason);
-    return known.name == reason ? reason : std::string(known.name) + " (" + reason + ")";
-}
-
-std::string sourceLineText(const SourceLine& line)
-{
-    const std::string file = line.file.substr(line.file.rfind('/') + 1);
-    return line.line > 0 ? file + ":" + std::to_string(line.line) : file;
-}
 
 std::string offsetText(std::uint64_t offset)
 {
@@ -180,56 +168,35 @@ Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
     const auto column = columnsOf(difference);
     const InsideGroup group = difference->group;
     const auto onlyFor = [](bool everyone) { return everyone ? Audience::Everyone : Audience::Programs; };
-    const auto percentOf = [](auto share) {
-        return [share](const InsideDifferenceRow& row) {
-            return row.*share ? Cell(100 * *(row.*share)) : Cell();
-        };
-    };
     const auto numberOf = [](auto line) {
         return [line](const InsideDifferenceRow& row) {
             return (row.*line).line > 0 ? Cell(std::int64_t{(row.*line).line}) : Cell();
         };
     };
-    const auto shown = [](const InsideDifferenceRow& row) -> const SourceLine& {
-        return row.lineB.file.empty() ? row.lineA : row.lineB;
-    };
+    const InsideDifferenceColumns of;
     Table table{.heading = "A: " + describeRun(difference->runA) + "; B: " + describeRun(difference->runB) +
                            "; by " + std::string(wordOf(group)),
                 .rows = difference->rows.size()};
-    table.columns = {
-        column("kernel", "kernel", &InsideDifferenceRow::name, {.keep = 2, .elidable = true}),
-        column.programs("file",
-                        [shown](const InsideDifferenceRow& row) { return cellOrNull(shown(row).file); }),
-        column.programs("line_a", numberOf(&InsideDifferenceRow::lineA)),
-        column.programs("line_b", numberOf(&InsideDifferenceRow::lineB))};
+    const auto file = [](const InsideDifferenceRow& row) {
+        return cellOrNull(InsideDifferenceColumns::lineOf(row).file);
+    };
+    table.columns = {column(of.kernel), column.programs("file", file),
+                     column.programs("line_a", numberOf(&InsideDifferenceRow::lineA)),
+                     column.programs("line_b", numberOf(&InsideDifferenceRow::lineB))};
+    const auto add = [&](const auto& shared, Audience audience) {
+        table.columns.push_back(column(shared));
+        table.columns.back().audience = audience;
+    };
     if (group == InsideGroup::Line)
-        table.columns.push_back(column.people(
-            "line",
-            [shown](const InsideDifferenceRow& row) { return cellOrNull(sourceLineText(shown(row))); },
-            {.keep = 2}));
-    for (Column& each : std::vector<Column>{
-             column("function", "function",
-                    [](const InsideDifferenceRow& row) { return cellOrNull(row.function); },
-                    {.keep = 0, .audience = onlyFor(group != InsideGroup::Reason), .elidable = true}),
-             column("text", "source", [](const InsideDifferenceRow& row) { return cellOrNull(row.text); },
-                    {.keep = 0, .audience = onlyFor(group == InsideGroup::Line), .elidable = true}),
-             column.programs("reason",
-                             [](const InsideDifferenceRow& row) { return cellOrNull(row.reason); })})
-        table.columns.push_back(std::move(each));
+        add(of.line, Audience::People);
+    add(of.function, onlyFor(group != InsideGroup::Reason));
+    add(of.text, onlyFor(group == InsideGroup::Line));
+    table.columns.push_back(
+        column.programs("reason", [](const InsideDifferenceRow& row) { return cellOrNull(row.reason); }));
     if (group == InsideGroup::Reason)
-        table.columns.push_back(column.people(
-            "state", [](const InsideDifferenceRow& row) { return Cell(reasonText(row.reason)); },
-            {.keep = 2}));
-    const Shown percent{.unit = Unit::Percent, .keep = 2};
-    const Shown time{.unit = Unit::Nanoseconds, .keep = 1, .unitGroup = 1};
-    for (Column& each : std::vector<Column>{
-             column("percent_a", "A", percentOf(&InsideDifferenceRow::shareA), percent),
-             column("percent_b", "B", percentOf(&InsideDifferenceRow::shareB), percent),
-             column("points", "B - A", &InsideDifferenceRow::points, {.unit = Unit::Percent, .keep = 2}),
-             column("ns_a", "A a launch", &InsideDifferenceRow::timeA, time),
-             column("ns_b", "B a launch", &InsideDifferenceRow::timeB, time),
-             column("delta_ns", "B - A", &InsideDifferenceRow::delta, time)})
-        table.columns.push_back(std::move(each));
+        add(of.state, Audience::People);
+    for (const auto* each : {&of.percentA, &of.percentB, &of.points, &of.timeA, &of.timeB, &of.delta})
+        table.columns.push_back(column(*each));
     table.whyEmpty = !difference->isSampledA   ? "no samples in A: record with --inside"
                      : !difference->isSampledB ? "no samples in B: record with --inside"
                                                : "no sampled kernel has the same name in both runs";

@@ -1,6 +1,7 @@
 #include "core/query/kernels/inside_difference.h"
 
 #include "core/base/error.h"
+#include "core/query/kernels/kernel_launches.h"
 #include "core/query/kernels/kernel_sources.h"
 
 #include <algorithm>
@@ -51,22 +52,16 @@ struct Side {
             names[row.kernel] = row.name;
             samples[row.name] += row.samples;
         }
-        std::map<StringId, std::string> known;
+        if (names.empty())
+            return;
         std::map<std::string, std::pair<double, double>> sums;
-        reader.eachDeviceEvent({.run = table.run.run}, [&](const DeviceEvent& event) {
-            if (event.kind != DeviceEventKind::Kernel)
-                return true;
-            const auto [name, isNew] = known.try_emplace(event.name);
-            if (isNew)
-                if (const auto found = names.find(std::string(reader.text(event.name))); found != names.end())
-                    name->second = found->second;
-            if (!name->second.empty()) {
-                auto& [time, count] = sums[name->second];
-                time += static_cast<double>((event.end - event.start).count());
-                ++count;
+        for (const auto& [name, launches] :
+             kernelLaunches(reader, table.run.run, query.topology, [] { return false; }))
+            if (const auto found = names.find(name); found != names.end()) {
+                auto& [time, count] = sums[found->second];
+                time += static_cast<double>(launches.time.count());
+                count += static_cast<double>(launches.count);
             }
-            return true;
-        });
         for (const auto& [name, sum] : sums)
             means[name] = sum.first / sum.second;
     }
@@ -130,6 +125,7 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
             if (!a.samples.contains(row.name) || !b.samples.contains(row.name))
                 continue;
             InsideDifferenceRow& pair = rows[pairingOf(row, side.texts, byText)];
+            pair.kernel = row.kernel;
             pair.name = row.name;
             pair.function = row.function;
             pair.reason = row.reason;

@@ -10,11 +10,12 @@ namespace tilescope::query {
 
 /// A line, function or state of a kernel in two runs. Members without a value do not apply, or the side lacks the row.
 struct InsideDifferenceRow {
-    std::string name = {}; ///< of the kernel, short
+    std::string kernel = {}; ///< in full, in B if it has the row
+    std::string name = {};   ///< of the kernel, short
     SourceLine lineA = {};
     SourceLine lineB = {};
     SourceLine callerB = {}; ///< InsideRow::caller in B
-    std::string text = {}; ///< of the line, if the recordings hold it
+    std::string text = {};   ///< of the line, if the recordings hold it
     std::string function = {};
     std::string reason = {};
     std::optional<double> shareA = {}; ///< of the kernel's samples
