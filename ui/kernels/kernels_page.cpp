@@ -49,6 +49,30 @@ QString shortNameOf(const QString& kernel)
         analysis::KernelFamilies::standard().describe(kernel.toStdString()).shortName);
 }
 
+// The place under the roofline: by the work of the ops, with what was sampled in the hardware beside it; by the latter if
+// nothing else is known.
+std::optional<RooflineBubble> bubbleOf(const KernelLine& line, std::int64_t id)
+{
+    RooflineBubble bubble{.id = id, .label = line.label, .swatch = line.swatch};
+    bubble.total = double(line.total.count());
+    const auto rate = exchange::WorkColumns<KernelLine>::flopsPerSecond(line);
+    const auto intensity = line.work ? analysis::intensityOf(*line.work) : std::nullopt;
+    const bool hasWork = rate.value_or(0) > 0 && intensity;
+    if (hasWork) {
+        bubble.rate = *rate;
+        bubble.intensity = *intensity;
+    }
+    // What does not use the tensor pipe has the rate of its ops, at the bytes that the memory moved.
+    const double sampled = line.tensorRate.value_or(0) > 0 ? *line.tensorRate : hasWork ? *rate : 0;
+    if (sampled <= 0 || line.dramBytes.value_or(0) <= 0)
+        return hasWork ? std::optional(bubble) : std::nullopt;
+    const double flops = sampled * bubble.total / 1e9; // a second is 1e9 ns
+    (hasWork ? bubble.sampledRate : bubble.rate) = sampled;
+    (hasWork ? bubble.sampledIntensity : bubble.intensity) = flops / *line.dramBytes;
+    bubble.isSampled = !hasWork;
+    return bubble;
+}
+
 } // namespace
 
 KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
@@ -395,8 +419,8 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
 {
     lines_ = std::move(lines);
     table_->show(kernelRows(lines_, titles));
-    summarize();
     showRoofline();
+    summarize();
     if (grouping_->current() == ByName && workspace().kernel().isEmpty() && !lines_.empty())
         workspace().setKernel(lines_.front().name);
     followKernel();
@@ -447,7 +471,11 @@ void KernelsPage::summarize()
     if (shown < all)
         number = tr("%1 of %2").arg(wholeNumber(shown), number);
     QString sum = joinedWords(QStringLiteral("%1, %2").arg(number, timeText(total)), chosenWords());
-    rooflinePanel_->setSubtitle(joinedWords(tr("area: total time; work: from shapes"), chosenWords()));
+    const bool isSampled = !roofline_->bubbles().empty() &&
+                           std::ranges::all_of(roofline_->bubbles(), &RooflineBubble::isSampled);
+    rooflinePanel_->setSubtitle(joinedWords(isSampled ? tr("area: total time; rate and bytes: sampled")
+                                                      : tr("area: total time; work: from shapes"),
+                                            chosenWords()));
     if (full_ && !full_->whyNoOther.isEmpty())
         sum += QStringLiteral("; ") + full_->whyNoOther;
     summary_->setText(sum);
@@ -475,11 +503,8 @@ void KernelsPage::showRoofline()
 {
     std::vector<RooflineBubble> bubbles;
     for (std::size_t i = 0; i < lines_.size(); ++i)
-        if (const auto rate = exchange::WorkColumns<KernelLine>::flopsPerSecond(lines_[i]);
-            rate.value_or(0) > 0)
-            if (const auto intensity = analysis::intensityOf(*lines_[i].work))
-                bubbles.push_back({std::int64_t(i), lines_[i].label, lines_[i].swatch, *intensity, *rate,
-                                   double(lines_[i].total.count())});
+        if (const auto bubble = bubbleOf(lines_[i], std::int64_t(i)))
+            bubbles.push_back(*bubble);
     const bool any = !bubbles.empty();
     roofline_->setVisible(any);
     noRoofline_->setVisible(!any);

@@ -19,15 +19,25 @@ namespace {
 constexpr std::size_t kLabels = 6; // for the costliest; the current one is on top
 constexpr double kGreatestRadius = 15;
 constexpr double kLeastRadius = 2.5;
+constexpr double kLeastRing = 6;       // across
 constexpr double kWorthShowing = 0.01; // of the costliest's time
 constexpr double kRoomForWords = 8;    // above the highest roof
 constexpr double kReach = 4;           // distance in pixels at which a bubble is still hit
 
+QString placeOf(double rate, double intensity)
+{
+    return QObject::tr("%1, %2 FLOP/B")
+        .arg(quantityText(rate, quantity::Unit::FlopsPerSecond), threeDigits(intensity));
+}
+
 QString tipOf(const RooflineBubble& bubble)
 {
-    return QObject::tr("%1\n%2, %3 FLOP/B\n%4 in all")
-        .arg(bubble.label, quantityText(bubble.rate, quantity::Unit::FlopsPerSecond),
-             threeDigits(bubble.intensity), timeText(bubble.total));
+    QString tip = bubble.label + QLatin1Char('\n') +
+                  (bubble.isSampled ? QObject::tr("sampled: ") : QString()) +
+                  placeOf(bubble.rate, bubble.intensity);
+    if (bubble.sampledIntensity > 0)
+        tip += QObject::tr("\nsampled (ring): ") + placeOf(bubble.sampledRate, bubble.sampledIntensity);
+    return tip + QObject::tr("\n%1 in all").arg(timeText(bubble.total));
 }
 
 } // namespace
@@ -93,6 +103,12 @@ void RooflinePlot::setRanges()
         highX = std::max(highX, bubble.intensity);
         lowY = std::min(lowY, bubble.rate);
         highY = std::max(highY, bubble.rate);
+        if (bubble.sampledIntensity <= 0)
+            continue;
+        lowX = std::min(lowX, bubble.sampledIntensity);
+        highX = std::max(highX, bubble.sampledIntensity);
+        lowY = std::min(lowY, bubble.sampledRate);
+        highY = std::max(highY, bubble.sampledRate);
     }
     if (bubbles_.empty())
         lowX = 0.1, highX = 1000, lowY = 1e10, highY = 1e13;
@@ -125,6 +141,9 @@ void RooflinePlot::build()
         addRoof(roofs_[i], i == 0);
     for (const RooflineBubble& bubble : bubbles_)
         addBubble(bubble);
+    for (const RooflineBubble& bubble : bubbles_)
+        if (bubble.sampledIntensity > 0)
+            addSampled(bubble);
     if (current_)
         if (const RooflineBubble* bubble = find(*current_)) {
             QCPGraph* ring = addGraph();
@@ -200,6 +219,22 @@ void RooflinePlot::addBubble(const RooflineBubble& bubble)
     graph->addData(bubble.intensity, bubble.rate / unit_);
     graph->setScatterStyle(
         QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colours().surface, 0.8), fill, 2 * radiusOf(bubble)));
+}
+
+void RooflinePlot::addSampled(const RooflineBubble& bubble)
+{
+    const QColor colour = colourOf(bubble.swatch, colours());
+    QCPGraph* line = addGraph();
+    line->setName(tr("%1, sampled").arg(bubble.label));
+    line->setPen(QPen(colour, 1));
+    // The data of a graph is in the order of its keys.
+    line->addData(bubble.intensity, bubble.rate / unit_);
+    line->addData(bubble.sampledIntensity, bubble.sampledRate / unit_);
+    QCPGraph* ring = addGraph();
+    ring->setName(line->name());
+    ring->addData(bubble.sampledIntensity, bubble.sampledRate / unit_);
+    ring->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colour, 1.6), colours().surface,
+                                          std::max(kLeastRing, radiusOf(bubble))));
 }
 
 void RooflinePlot::addLabel(const QPointF& place, const QString& text, Qt::Alignment alignment)

@@ -16,6 +16,10 @@ struct RooflineBubble {
     double intensity = 0; ///< FLOP/B
     double rate = 0;      ///< FLOP/s
     double total = 0;     ///< ns: the bubble's area
+    /// What the hardware did, if it was sampled: a ring beside the bubble.
+    double sampledIntensity = 0; ///< FLOP/B of device memory; 0: unknown
+    double sampledRate = 0;      ///< FLOP/s
+    bool isSampled = false;      ///< the bubble itself is of samples: the work of the ops is unknown
 };
 
 /// The ceilings of a device; unknown ones are absent.
@@ -28,7 +32,7 @@ struct Roof {
 };
 
 /// Rate against arithmetic intensity, both logarithmic, under the device's roofs: the first is drawn strong,
-/// a second dashed. A click chooses a bubble; the current one is ringed. GUI thread.
+/// a second dashed. A ring, joined to its bubble, is what was sampled in the hardware. A click chooses a bubble; the current one is ringed. GUI thread.
 class RooflinePlot : public ThemedPlot {
     Q_OBJECT
 public:
@@ -55,6 +59,7 @@ private:
     void addRoof(const Roof& roof, bool strong);
     QString words() const;
     void addBubble(const RooflineBubble& bubble);
+    void addSampled(const RooflineBubble& bubble);
     void fitRoofWords();
     void placeLabels();
     void addLabel(const QPointF& place, const QString& text, Qt::Alignment alignment);

@@ -60,16 +60,6 @@ std::int64_t samplesOf(const MetricsRow& row)
     return most;
 }
 
-/// Bytes of device memory by the samples; none where a part is unknown.
-std::optional<double> dramBytesOf(const MetricsTable& metrics, const MetricsRow& row)
-{
-    const auto read = metrics.find(kDramRead);
-    const auto write = metrics.find(kDramWrite);
-    if (!read || !write || !row.values[*read].bytes || !row.values[*write].bytes)
-        return {};
-    return *row.values[*read].bytes + *row.values[*write].bytes;
-}
-
 std::vector<std::string> metricsNotes(const MetricsTable& metrics)
 {
     std::vector<std::string> notes{
@@ -86,6 +76,9 @@ std::vector<std::string> metricsNotes(const MetricsTable& metrics)
         notes.push_back("A mean is over the whole step, with the time in which nothing runs.");
     if (std::ranges::any_of(metrics.rows, [](const MetricsRow& row) { return row.opBytes.has_value(); }))
         notes.push_back("Bytes of the ops are what they read and write at least.");
+    if (std::ranges::any_of(metrics.rows, [](const MetricsRow& row) { return row.tensorRate.has_value(); }))
+        notes.push_back("Tensor pipe: FLOP/s at most, its active share of the rate of the data sheet at the "
+                        "precision in the kernel's name, otherwise at that of most of the run's arithmetic.");
     if (!metrics.turns.empty())
         notes.push_back("A part of the run: " + metrics.turns + ".");
     return notes;
@@ -128,13 +121,16 @@ Table tableOf(std::shared_ptr<const MetricsTable> metrics)
             column(metrics->metrics[i].key, titleWith(metrics->metrics[i]),
                    [i](const MetricsRow& row) { return row.values[i].mean; },
                    {.unit = shownUnit(metrics->metrics[i].unit), .keep = i < kMetricsBySpace ? 1 : 0}));
-    const auto dramBytes = [snapshot = metrics.get()](const MetricsRow& row) {
-        return dramBytesOf(*snapshot, row);
+    const auto hasAny = [&](auto member) {
+        return std::ranges::any_of(metrics->rows,
+                                   [member](const MetricsRow& row) { return (row.*member).has_value(); });
     };
-    if (std::ranges::any_of(metrics->rows,
-                            [&](const MetricsRow& row) { return dramBytes(row).has_value(); })) {
+    if (hasAny(&MetricsRow::tensorRate))
         table.columns.push_back(
-            column("dram_bytes", "DRAM bytes", dramBytes, {.unit = Unit::Bytes, .unitGroup = 1}));
+            column("tensor_flops", "tensor pipe", &MetricsRow::tensorRate, {.unit = Unit::FlopsPerSecond}));
+    if (hasAny(&MetricsRow::dramBytes)) {
+        table.columns.push_back(column("dram_bytes", "DRAM bytes", &MetricsRow::dramBytes,
+                                       {.unit = Unit::Bytes, .unitGroup = 1}));
         table.columns.push_back(
             column("op_bytes", "of the ops", &MetricsRow::opBytes, {.unit = Unit::Bytes, .unitGroup = 1}));
     }
@@ -192,7 +188,9 @@ Table valuesOf(std::shared_ptr<const MetricsTable> metrics)
                             return interval.count() > 0 ? Cell(std::int64_t{interval.count()}) : Cell();
                         }),
         column.programs("bytes", ofValue(&MetricValue::bytes)),
-        column.programs("op_bytes", ofRow(&MetricsRow::opBytes))};
+        column.programs("op_bytes", ofRow(&MetricsRow::opBytes)),
+        column.programs("dram_bytes", ofRow(&MetricsRow::dramBytes)),
+        column.programs("tensor_flops_per_second", ofRow(&MetricsRow::tensorRate))};
     return table;
 }
 

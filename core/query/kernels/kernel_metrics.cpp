@@ -22,8 +22,11 @@ void addMetrics(const store::RunReader& reader, const KernelQuery& query, Kernel
                                           .group = isByName ? MetricsGroup::Kernel : MetricsGroup::Family},
                                          cancelled);
     const auto tensor = sampled.find(kTensorActive);
-    if (!tensor)
+    if (sampled.rows.empty())
         return;
+    // Without the work of ops, the names of kernels tell their precision.
+    if (!table.ceilings.measured.flops && !table.ceilings.sheet.flops)
+        table.ceilings = sampled.ceilings;
     std::unordered_map<std::string, const MetricsRow*> rows;
     for (const MetricsRow& row : sampled.rows)
         rows.emplace(isByName ? row.kernel : row.family, &row);
@@ -31,7 +34,9 @@ void addMetrics(const store::RunReader& reader, const KernelQuery& query, Kernel
         const auto found = rows.find(row.key);
         if (found == rows.end())
             continue;
-        if (!row.tensorActive)
+        row.tensorRate = found->second->tensorRate;
+        row.dramBytes = found->second->dramBytes;
+        if (tensor && !row.tensorActive)
             row.tensorActive = found->second->values[*tensor].mean;
         if (row.tensorActive)
             table.whyNoTensor.clear();

@@ -36,7 +36,9 @@ struct KernelRow {
     std::optional<analysis::RooflinePoint> measured = {}; ///< under the ceilings of the table
     std::optional<analysis::RooflinePoint> sheet = {};
     std::optional<double> tensorActive =
-        {}; ///< measured share of the time with active tensor cores, per cent
+        {};                                ///< measured share of the time with active tensor cores, per cent
+    std::optional<double> tensorRate = {}; ///< by metrics, as in MetricsRow, also below
+    std::optional<double> dramBytes = {};
 
     Nanoseconds average() const { return total / instances; }
     double mean() const { return static_cast<double>(total.count()) / static_cast<double>(instances); }

@@ -1,6 +1,7 @@
 #include "core/query/kernels/metrics_table.h"
 
 #include "core/analysis/time/sample_owners.h"
+#include "core/analysis/work/device_sheets.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/metric.h"
@@ -81,7 +82,11 @@ private:
                 table_.interval = Nanoseconds(parseNumber<std::int64_t>(fact.value).value_or(0));
             else if (fact.key == kMetricDramPeak)
                 dramPeak_ = parseNumber<double>(fact.value).value_or(0);
+            else if (fact.key == "gpu.name")
+                sheet_ = analysis::DeviceSheets::standard().find(fact.value);
         }
+        if (dramPeak_ == 0 && sheet_)
+            dramPeak_ = sheet_->bytes.value_or(0);
     }
 
     void readSeries()
@@ -266,6 +271,7 @@ private:
                      .work = true,
                      .metrics = false},
                     cancelled_);
+        usual_ = work.ceilings;
         for (const KernelRow& row : work.rows)
             if (const auto group = groups_.find(row.key); group != groups_.end() && row.work &&
                                                           row.counted == row.total &&
@@ -282,6 +288,7 @@ private:
                 row.values.push_back(valueOf(samples_[i][metric], metric, row.time));
                 sampled = std::max(sampled, samples_[i][metric].time);
             }
+            setRates(row);
             row.covered = row.time.count() > 0 ? std::min(1.0, static_cast<double>(sampled.count()) /
                                                                    static_cast<double>(row.time.count()))
                                                : 0;
@@ -289,6 +296,41 @@ private:
         std::erase_if(table_.rows, [](const MetricsRow& row) { return row.instances == 0; });
         if (query_.group != MetricsGroup::Step)
             std::ranges::stable_sort(table_.rows, std::greater{}, &MetricsRow::time);
+    }
+
+    void setRates(MetricsRow& row)
+    {
+        const auto read = table_.find(kDramRead);
+        const auto write = table_.find(kDramWrite);
+        if (read && write && row.values[*read].bytes && row.values[*write].bytes)
+            row.dramBytes = *row.values[*read].bytes + *row.values[*write].bytes;
+        const auto tensor = table_.find(kTensorActive);
+        if (!tensor || !row.values[*tensor].mean || query_.group == MetricsGroup::Step)
+            return;
+        const DeviceCeilings ceilings = ceilingsFor(row);
+        if (!ceilings.sheet.flops)
+            return;
+        row.tensorRate = *row.values[*tensor].mean / kWholePercent * *ceilings.sheet.flops;
+        if (const double time = *row.tensorRate * static_cast<double>(row.time.count()); time > mostFlops_) {
+            mostFlops_ = time;
+            table_.ceilings = ceilings;
+        }
+    }
+
+    /// By the data sheet, at the precision in the kernel's name.
+    DeviceCeilings ceilingsFor(const MetricsRow& row) const
+    {
+        constexpr std::array<std::pair<std::string_view, Precision>, 4> kPrecisions{
+            {{"fp8", Precision::Fp8},
+             {"bf16", Precision::Bf16},
+             {"fp16", Precision::Fp16},
+             {"tf32", Precision::Tf32}}};
+        for (const auto& [word, precision] : kPrecisions)
+            if (sheet_ && row.shortName.find(word) != std::string::npos)
+                return {.sheet = sheet_->ceilings(precision),
+                        .measuredFrom = "not measured",
+                        .sheetFrom = sheet_->name + ", " + sheet_->source};
+        return usual_;
     }
 
     MetricValue valueOf(const MetricSamples& samples, std::size_t metric, Nanoseconds time) const
@@ -315,7 +357,10 @@ private:
     ProcessFilter filter_;
     RunKernels kernels_;
     MetricsTable table_;
-    double dramPeak_ = 0; ///< B/s; 0: unknown
+    double dramPeak_ = 0;                          ///< B/s; 0: unknown
+    DeviceCeilings usual_ = {};                    ///< at the precision of most of the arithmetic
+    double mostFlops_ = 0;                         ///< of the row whose ceilings the table has
+    const analysis::DeviceSheet* sheet_ = nullptr; ///< null: unknown
     std::map<DeviceIndex, std::vector<MetricSeries>> series_;
     std::unordered_map<std::string, std::uint32_t> groups_;
     std::vector<std::vector<MetricSamples>> samples_; ///< by row and metric

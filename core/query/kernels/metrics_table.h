@@ -3,6 +3,7 @@
 #include "core/analysis/stats/statistics.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
+#include "core/query/work/work_tables.h"
 #include "core/store/run_reader.h"
 
 #include <cstdint>
@@ -55,6 +56,12 @@ struct MetricsRow {
     Nanoseconds time{0};                   ///< sum of their durations; wall time of a step
     double covered = 0;                    ///< share of `time` that the samples fill
     std::vector<MetricValue> values = {};  ///< of MetricsTable::metrics
+    /// Bytes of device memory that the samples stand for in `time`, read and written; none: one of them has no mean.
+    std::optional<double> dramBytes = {};
+    /// FLOP/s at most: the share of the time in which the tensor pipe works, of what the data sheet says it can do at the
+    /// precision in the kernel's name, otherwise at that of most of the run's arithmetic. None: no mean, or no data sheet;
+    /// of steps none.
+    std::optional<double> tensorRate = {};
     /// Bytes that the ops behind the row's kernels read and write at least; none: unknown, or only of a part of them.
     std::optional<std::int64_t> opBytes = {};
 };
@@ -65,7 +72,9 @@ struct MetricsTable {
     std::vector<SampledMetric> metrics = {};
     std::vector<MetricsRow> rows = {}; ///< costliest first; steps in order
     Nanoseconds interval{0};
-    std::int64_t samples = 0;  ///< of the selected devices, in the recording
+    std::int64_t samples = 0; ///< of the selected devices, in the recording
+    DeviceCeilings ceilings =
+        {}; ///< by the data sheet, where the rate of the tensor pipe of most time is from; or none
     std::string recorded = {}; ///< what `record` says of the metrics; empty: nothing
     std::string turns = {};    ///< kSamplingTurns; empty: metrics were sampled all the time
 
