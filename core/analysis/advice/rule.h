@@ -32,6 +32,10 @@ enum class AdviceRule : std::uint8_t {
     UnevenRanks,        ///< a rank computes longer than the others
     ConvolutionLayouts, ///< kernels that change the layout of convolutions' tensors
     EagerSteps,         ///< steps that launch what other steps replay as a graph
+    IdleTensorPipe,     ///< products whose warps wait while the tensor pipe is idle
+    ExcessTraffic,      ///< kernels that move more bytes of device memory than their ops need
+    LowIssue,           ///< kernels with many warps that issue few instructions
+    ReducedClocks,      ///< kernels that run while the GPU reduces its clocks
     HostBoundDecode,    ///< the GPU waits for the host while a program decodes
     GrowingAttention,   ///< attention of decode iterations takes longer as the context grows
     SmallBatch,         ///< products of decode iterations read all weights for few sequences
@@ -39,7 +43,7 @@ enum class AdviceRule : std::uint8_t {
     HostSampling,       ///< the host chooses tokens from logits that each iteration copies to it
     IterationCopies,    ///< each decode iteration copies the same again
 };
-inline constexpr std::size_t kAdviceRules = 30;
+inline constexpr std::size_t kAdviceRules = 34;
 /// Rules from this one on are about programs that generate text.
 inline constexpr AdviceRule kFirstOfGeneration = AdviceRule::HostBoundDecode;
 

@@ -86,6 +86,21 @@ std::string_view boundOf(AdviceRule rule, bool onGpu)
         return "the time of these kernels where nothing else runs";
     case AdviceRule::EagerSteps:
         return "the idle time of the GPU in steps that replay no graph, while others do";
+    case AdviceRule::IdleTensorPipe:
+        return "the time of products and attention whose tensor pipe works less than 80 % of the time, where "
+               "nothing else runs, times the share of the time in which it does not work";
+    case AdviceRule::ExcessTraffic:
+        return "the time of kernels that move at least a quarter more bytes of device memory than their ops "
+               "read and write, where nothing else runs, times the share of the peak that they move, times "
+               "the "
+               "share of their bytes above those of the ops";
+    case AdviceRule::LowIssue:
+        return "the time of kernels whose launch allows at least half of the warps, which use less than half "
+               "of their issue slots and less than 60 % of the tensor pipe and of device memory, where "
+               "nothing else runs, times 1 - used issue slots / one half";
+    case AdviceRule::ReducedClocks:
+        return "the time of kernels while the GPU reports a power cap, heat or a hardware limit, times 1 - "
+               "their mean clock / the GPU's highest clock";
     case AdviceRule::HostBoundDecode:
         return "the idle time of the GPU in decode iterations, without what was not recorded";
     case AdviceRule::GrowingAttention:
@@ -193,12 +208,28 @@ std::string_view remedyOf(AdviceRule rule)
         return "Find out why these steps were not replayed: shapes that were not captured, a graph break, or "
                "a path "
                "that was compiled without graphs (torch._inductor.config.triton.cudagraphs).";
+    case AdviceRule::IdleTensorPipe:
+        return "Look at what the warps wait for (show inside): load tiles earlier and more of them (stages), "
+               "use "
+               "larger tiles, and let other warps do what is between the products.";
+    case AdviceRule::ExcessTraffic:
+        return "Read neighbouring addresses with neighbouring threads, keep what is read again in shared "
+               "memory or L2 (order of tiles), and avoid strided layouts.";
+    case AdviceRule::LowIssue:
+        return "More warps would not help: shorten what each waits for (independent instructions, loads "
+               "ahead "
+               "of their use, fewer barriers).";
+    case AdviceRule::ReducedClocks:
+        return "Compare runs at the same clocks (nvidia-smi --lock-gpu-clocks), raise the power limit if it "
+               "is below that of the card (nvidia-smi -q -d POWER), or cool the machine.";
     case AdviceRule::HostBoundDecode:
         return "Replay the decode iteration as a CUDA graph with a static cache: "
-               "cache_implementation=\"static\" and torch.compile(mode=\"reduce-overhead\"); in servers leave "
+               "cache_implementation=\"static\" and torch.compile(mode=\"reduce-overhead\"); in servers "
+               "leave "
                "enforce_eager off.";
     case AdviceRule::GrowingAttention:
-        return "Read less of the cache: fewer heads of keys and values, a sliding window or a quantised cache; "
+        return "Read less of the cache: fewer heads of keys and values, a sliding window or a quantised "
+               "cache; "
                "and use a kernel that splits the keys over the GPU.";
     case AdviceRule::SmallBatch:
         return "Decode more sequences at once; if there are none, smaller weights (fp8, int4) or speculative "
@@ -209,7 +240,8 @@ std::string_view remedyOf(AdviceRule rule)
     case AdviceRule::HostSampling:
         return "Choose tokens on the GPU and copy only these, or copy them while the next iteration runs.";
     case AdviceRule::IterationCopies:
-        return "Write new keys and values into a cache of fixed size instead of joining it anew, and keep what "
+        return "Write new keys and values into a cache of fixed size instead of joining it anew, and keep "
+               "what "
                "does not change on the GPU.";
     }
     return {};

@@ -53,6 +53,7 @@ AdviceTable Advisor::judge(const RankDelays& delays)
     judgeUnevenRanks();
     judgeEagerSteps();
     judgeStalls();
+    judgeHardware();
     std::ranges::stable_sort(table_.rows, std::greater(), &Advice::atStake);
     std::ranges::sort(table_.unjudged, {}, &UnjudgedRule::rule);
     for (std::size_t i = 0; i < analysis::kAdviceRules; ++i) {

@@ -5,9 +5,11 @@
 #include "core/query/advice/advice_trace.h"
 #include "core/query/advice/waiting_advice.h"
 #include "core/query/generation/generation_table.h"
+#include "core/query/kernels/kernel_use.h"
 #include "core/query/ranks/rank_delays.h"
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -38,8 +40,9 @@ inline bool isKernel(const ActivityKind& kind)
 /// Applies the rules to the traces: to each process by itself, so that what is at stake in a mean step is the mean of
 /// theirs. Used once, by one thread.
 ///
-/// The rules are in files by what they are about: advisor_idle.cpp, advisor_kernels.cpp, advisor_generation.cpp and
-/// advisor_transfers.cpp for copies, collectives and ranks. advisor.cpp has what they share.
+/// The rules are in files by what they are about: advisor_idle.cpp, advisor_kernels.cpp, advisor_hardware.cpp for what was
+/// sampled of the GPU, advisor_generation.cpp, and advisor_transfers.cpp for copies, collectives and ranks. advisor.cpp has
+/// what they share.
 class Advisor {
 public:
     Advisor(const store::RunReader& reader, AdviceTraces traces);
@@ -139,6 +142,26 @@ private:
     /// Of sampled kernels.
     void judgeStalls();
 
+    // What was sampled of the hardware: advisor_hardware.cpp.
+    void judgeHardware();
+    void judgeTensorPipe(const KernelUses& uses);
+    void judgeTraffic(const KernelUses& uses);
+    void judgeIssue(const KernelUses& uses);
+    void judgeClocks();
+    /// A finding about kernels by their use of the hardware.
+    struct UseFinding {
+        Stake stake;
+        const KernelUse* use = nullptr; ///< of the kernel with the most at stake
+        const ActivityKind* kind = nullptr;
+    };
+    /// \param share  of a kernel's time that is at stake; none: the kernel does not count
+    /// \param noteOf words for its row of evidence
+    UseFinding
+    findUse(const KernelUses& uses,
+            const std::function<std::optional<double>(const ActivityKind&, const KernelUse&)>& share,
+            const std::function<std::string(const KernelUse&)>& noteOf);
+    std::string showKernel(const std::string& section, const ActivityKind& kind) const;
+
     // Copies, collectives and ranks.
     void judgeCopies();
     /// Copies that cannot be hidden beside kernels, because there are too few of these: only fewer bytes help.
@@ -163,7 +186,7 @@ private:
     Nanoseconds idle_{0};          ///< of the GPUs in all steps, for reasons that the recording may hold
     Nanoseconds unrecorded_{0};    ///< beside it: the GPUs work on, or wait for, what was not recorded
     Nanoseconds outsideOfCode_{0}; ///< of it: no thread is in an op or a CUDA call
-    GenerationTable generation_; ///< of the run
+    GenerationTable generation_;   ///< of the run
     AdviceTable table_;
 };
 

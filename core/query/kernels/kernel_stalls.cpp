@@ -13,6 +13,7 @@ std::map<std::string, KernelStall> kernelStalls(const store::RunReader& reader, 
 {
     struct Sums {
         std::int64_t samples = 0;
+        std::int64_t unissued = 0;
         std::map<std::uint32_t, std::int64_t> empty;                          ///< by reason
         std::map<std::pair<std::uint32_t, SourceLine>, std::int64_t> emptyAt; ///< by reason and line
     };
@@ -22,6 +23,7 @@ std::map<std::string, KernelStall> kernelStalls(const store::RunReader& reader, 
         const SampledInstruction& instruction = samples.instructions[each.instruction];
         Sums& sums = kernels[samples.kernels[instruction.kernel].name];
         sums.samples += each.samples;
+        sums.unissued += each.unissued;
         if (!analysis::stallReason(samples.reasons[each.reason]).isStall)
             continue;
         const SourceLine& line = instruction.caller.line > 0 ? instruction.caller : instruction.line;
@@ -35,7 +37,9 @@ std::map<std::string, KernelStall> kernelStalls(const store::RunReader& reader, 
         const auto [reason, empty] =
             *std::ranges::max_element(sums.empty, {}, &std::pair<const std::uint32_t, std::int64_t>::second);
         KernelStall stall{.reason = samples.reasons[reason],
-                          .share = static_cast<double>(empty) / static_cast<double>(sums.samples)};
+                          .share = static_cast<double>(empty) / static_cast<double>(sums.samples),
+                          .issued =
+                              1 - static_cast<double>(sums.unissued) / static_cast<double>(sums.samples)};
         std::int64_t most = 0;
         for (const auto& [place, count] : sums.emptyAt)
             if (place.first == reason && count > most) {
