@@ -35,12 +35,6 @@ QString words(const std::string& text)
     return QString::fromStdString(text);
 }
 
-QString placeText(const SourceLine& line)
-{
-    const QString file = words(line.file.substr(line.file.rfind('/') + 1));
-    return line.line > 0 ? file + QLatin1Char(':') + QString::number(line.line) : file;
-}
-
 double countOf(const InsidePart& part, bool isUnissued)
 {
     return double(isUnissued ? part.unissued : part.samples);
@@ -142,6 +136,12 @@ void addChange(InsideSourceRow& row, const std::map<ChangeKey, Change>& changes,
 }
 
 } // namespace
+
+QString placeText(const SourceLine& line)
+{
+    const QString file = words(line.file.substr(line.file.rfind('/') + 1));
+    return line.line > 0 ? file + QLatin1Char(':') + QString::number(line.line) : file;
+}
 
 query::Hue hueOfState(const std::string& reason)
 {
@@ -255,7 +255,7 @@ TableData sourceRows(const std::vector<InsideSourceRow>& lines, double whole, bo
     }
     const Unit unit = columnUnit(changes, timeUnit);
     TableData data;
-    data.columns = {makeColumn({}, Kind::Text, 22), makeColumn(QObject::tr("Line"), Kind::Number, 46, true),
+    data.columns = {makeColumn({}, Kind::Text, 24), makeColumn(QObject::tr("Line"), Kind::Number, 46, true),
                     makeColumn(QObject::tr("Source"), Kind::Text, 0),
                     makeColumn(QObject::tr("Samples by state"), Kind::Stack, 120),
                     makeColumn(QObject::tr("%"), Kind::Number, 50)};
@@ -316,15 +316,16 @@ TableData hotRows(const InsideReading& reading, const InsideChoice& choice)
         if (row.kernel == choice.kernel)
             most = std::max(most, countOf(row, choice.isUnissued));
     TableData data;
-    data.columns = {makeColumn(QObject::tr("Line"), Kind::Text, 150),
-                    makeColumn(QObject::tr("Source"), Kind::Text, 0, true),
-                    makeColumn(QObject::tr("Samples"), Kind::Number, 84),
+    data.columns = {makeColumn(QObject::tr("Line"), Kind::Text, 130),
+                    makeColumn(QObject::tr("Source"), Kind::Text, 0),
+                    makeColumn(QObject::tr("Samples"), Kind::Number, 84, true),
                     makeColumn(QObject::tr("%"), Kind::Number, 50),
                     makeColumn({}, Kind::Bar, 50),
                     makeColumn(QObject::tr("Stalled most by"), Kind::Text, 170),
                     makeColumn(QObject::tr("of the line, %"), Kind::Number, 60)};
     data.columns[1].code = true;
     data.columns[5].swatch = true;
+    data.columns[5].sentence = true;
     for (std::size_t i = 0; i < reading.lines.rows.size(); ++i) {
         const InsideRow& line = reading.lines.rows[i];
         const double count = countOf(line, choice.isUnissued);
@@ -341,7 +342,7 @@ TableData hotRows(const InsideReading& reading, const InsideChoice& choice)
             text = QObject::tr("%1, from %2").arg(words(line.function), placeText(line.caller));
         row.cells = {makeWords(line.line.file.empty() ? QObject::tr("no line") : placeText(line.line),
                                words(line.line.file)),
-                     makeWords(text),
+                     makeWords(text, {}, Tone::Dim),
                      makeCount(count),
                      makeShare(whole > 0 ? count / whole : 0),
                      makeBar(count, most),
@@ -377,6 +378,7 @@ TableData stateRows(const InsideReadings& readings, const InsideChoice& choice)
                     makeColumn({}, Kind::Bar, 90), makeColumn(QObject::tr("%"), Kind::Number, 48),
                     makeColumn(QObject::tr("Empty, %"), Kind::Number, 62)};
     data.columns[0].swatch = true;
+    data.columns[0].sentence = true;
     data.columns[3].tip =
         QObject::tr("Samples in this state at which the scheduler issued no instruction of any warp");
     if (readings.before)
@@ -437,13 +439,15 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
     for (const Group& group : groups)
         most = std::max(most, group.count);
     TableData data;
-    data.columns = {makeColumn(QObject::tr("Offset"), Kind::Text, 56, true),
-                    makeColumn(QObject::tr("Line"), Kind::Number, 46, true),
+    data.columns = {makeColumn(QObject::tr("Offset"), Kind::Text, 50, true),
                     makeColumn(QObject::tr("Instruction"), Kind::Text, 0),
                     makeColumn({}, Kind::Text, 40, true),
-                    makeColumn(QObject::tr("Samples by state"), Kind::Stack, 80),
+                    makeColumn(QObject::tr("Samples by state"), Kind::Stack, 70),
                     makeColumn(QObject::tr("%"), Kind::Number, 48)};
-    data.columns[2].code = true;
+    data.columns[1].code = true;
+    if (!line) // otherwise they are all of one line
+        data.columns.insert(data.columns.begin() + 1,
+                            makeColumn(QObject::tr("Line"), Kind::Number, 46, true));
     for (const Group& group : groups) {
         const InsideRow& row = *group.first;
         TableRow& made = data.rows.emplace_back();
@@ -454,12 +458,11 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
         TableCell stack = makeStack(group.parts, most, choice.isUnissued);
         TableCell number = row.line.line > 0 ? makeCount(row.line.line) : TableCell{};
         number.exact = placeText(row.line);
-        made.cells = {offset,
-                      number,
-                      makeWords(words(row.instruction)),
-                      makeWords(group.size > 1 ? QStringLiteral("×%1").arg(group.size) : QString()),
-                      stack,
+        made.cells = {offset, makeWords(words(row.instruction)),
+                      makeWords(group.size > 1 ? QStringLiteral("×%1").arg(group.size) : QString()), stack,
                       makeShare(whole > 0 ? group.count / whole : 0)};
+        if (!line)
+            made.cells.insert(made.cells.begin() + 1, number);
     }
     return data;
 }
@@ -531,7 +534,9 @@ std::vector<InsideFigure> insideFigures(const InsideReadings& readings, const st
                        now.read ? QObject::tr("of the peak") : noMetrics,
                        beside(before.read, QStringLiteral(" %"))});
     QString limit;
-    if (now.launches && now.launches->occupancy)
+    if (now.launches && !now.launches->occupancy)
+        limit = QObject::tr("GPU not described");
+    else if (now.launches)
         limit = QObject::tr("by %1").arg(QString::fromUtf8(wordOf(now.launches->occupancy->limit)));
     figures.push_back({QObject::tr("Occupancy at most"), percent(now.occupancy), QStringLiteral("%"), limit,
                        beside(before.occupancy, QStringLiteral(" %")),

@@ -12,6 +12,8 @@
 
 namespace tilescope::ui {
 
+/// "train.py:12": without the folder; of no line, the file alone.
+QString placeText(const SourceLine& line);
 /// The hue of a state of the warps.
 query::Hue hueOfState(const std::string& reason);
 /// "waits at a barrier", with the name of other tools in parentheses.

@@ -25,6 +25,7 @@ void StallBar::show(double issued, std::vector<query::InsidePart> empty, std::op
     issued_ = issued;
     empty_ = std::move(empty);
     before_ = before;
+    updateGeometry();
     QStringList words;
     for (const Box& box : boxes())
         words << box.title + QLatin1Char(' ') + percentText(box.share);
@@ -34,7 +35,8 @@ void StallBar::show(double issued, std::vector<query::InsidePart> empty, std::op
 
 QSize StallBar::sizeHint() const
 {
-    return {sizes().of(300), sizes().of(20) + QFontMetrics(Theme::instance().small()).height() + 2};
+    const int words = before_ ? QFontMetrics(Theme::instance().small()).height() + 2 : 0;
+    return {sizes().of(300), sizes().of(20) + words};
 }
 
 QSize StallBar::minimumSizeHint() const

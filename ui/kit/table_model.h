@@ -47,7 +47,8 @@ struct TableCell {
     double secondBar = -1; ///< the second bar of a pair, paler
     double signedBar = std::numeric_limits<double>::quiet_NaN(); ///< -1 to 1 about the middle
     std::array<double, 3> strip = {-1, -1, -1};                  ///< least, mean, greatest as 0 to 1
-    std::vector<std::pair<query::Hue, double>> stack; ///< parts of a bar, 0 to 1 of the column's width together
+    std::vector<std::pair<query::Hue, double>>
+        stack; ///< parts of a bar, 0 to 1 of the column's width together
 };
 
 struct TableRow {

@@ -38,7 +38,8 @@ TEST(RecordCommand, HasOnlyTheOptionsThatDiffer)
     EXPECT_EQ(
         all.text(QStringLiteral("/")).toStdString(),
         "cd /home/user && tilescope record -o t.tscope --steps 10:12 --seconds 5 --trace full --graphs graph "
-        "--no-modules --no-memory --ops --stacks --inside --metrics --calibrate --yield-to-torch --no-command-line -- "
+        "--no-modules --no-memory --ops --stacks --inside --metrics --calibrate --yield-to-torch "
+        "--no-command-line -- "
         "python "
         "'my train.py' --lr 3e-4");
 }
