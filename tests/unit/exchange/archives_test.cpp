@@ -226,6 +226,22 @@ TEST_F(Archives, DamagedArchivesAreARunOrASentence)
                 HasSubstr("is a ZIP archive without"));
 }
 
+TEST_F(Archives, ARecordingThatCannotBeUnpackedIsNamed)
+{
+    constexpr std::size_t kFlags = 8;
+    constexpr std::size_t kMethod = 10;
+    for (const auto& [at, value] : {std::pair(kFlags, '\1'), std::pair(kMethod, '\14')})
+        for (const std::string other : {"rank1.json", "notes.txt"}) {
+            std::string bytes = zipped({{"rank0.json", rankTrace(0)}, {"below/" + other, rankTrace(1)}});
+            bytes[bytes.rfind("PK\x01\x02") + at] = value;
+            const std::string refusal = refusalOfFiles({written(bytes, "x.zip")});
+            if (other == "notes.txt")
+                EXPECT_EQ(refusal, "");
+            else
+                EXPECT_THAT(refusal, HasSubstr("is a ZIP archive in which rank1.json is encrypted, or"));
+        }
+}
+
 TEST_F(Archives, ArchivesThatExpandTooFarAreRefused)
 {
     const std::string bomb(std::size_t{80} << 20, ' ');

@@ -8,6 +8,7 @@
 #include "core/exchange/import/kineto/inflated_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -35,6 +36,18 @@ bool mayBeReadable(std::string_view head, const IsReadable& isReadable)
 {
     constexpr std::string_view kDatabase = "SQLite format 3";
     return isArchive(head) || head.starts_with(kDatabase) || isReadable(head, {});
+}
+
+/// A file of an archive that has the name of a recording and cannot be read; empty if there is none.
+std::string unreadableRecording(const ZipFile& archive)
+{
+    constexpr std::array<std::string_view, 7> kEndings{".json", ".gz",  ".sqlite",  ".pickle",
+                                                       ".pb",   ".rpd", ".nsys-rep"};
+    const auto found = std::ranges::find_if(archive.unreadable(), [&](const std::string& name) {
+        return !name.starts_with("__MACOSX/") &&
+               std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+    });
+    return found == archive.unreadable().end() ? std::string() : *found;
 }
 
 /// The name without its last ending: x.pickle for x.pickle.gz.
@@ -71,6 +84,11 @@ std::vector<SourceFile> layerOf(const fs::path& file, const fs::path& named, con
         return files;
     }
     const ZipFile archive(file);
+    if (const std::string unreadable = unreadableRecording(archive); !unreadable.empty())
+        throw Error{.what = "is a ZIP archive in which " + fs::path(unreadable).filename().string() +
+                            " is encrypted, or compressed in a way that is not read",
+                    .where = named.string(),
+                    .remedy = "unpack it and import the folder"};
     for (const ZipFile::Entry& entry : archive.entries()) {
         const std::string name = fs::path(entry.name).filename().string();
         if (name.empty() || name.starts_with('.') || entry.name.starts_with("__MACOSX/") ||
@@ -108,6 +126,8 @@ bool holdsReadable(const fs::path& file, const IsReadable& isReadable)
         return false;
     try {
         const ZipFile archive(file);
+        if (!unreadableRecording(archive).empty()) // which is said when it is read
+            return true;
         return std::ranges::any_of(archive.entries(), [&](const ZipFile::Entry& entry) {
             return mayBeReadable(archive.head(entry, kHead), isReadable);
         });

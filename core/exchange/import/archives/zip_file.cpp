@@ -142,10 +142,12 @@ void ZipFile::readDirectory()
         const bool isEncrypted = (numberAt(rest, 8, 2) & 1) != 0;
         constexpr std::uint64_t kDeflated = 8;
         entry.isDeflated = method == kDeflated;
-        if (!isEncrypted && (method == 0 || method == kDeflated) && entry.size > 0 &&
-            !entry.name.ends_with('/'))
+        const bool isFile = entry.size > 0 && !entry.name.ends_with('/');
+        if (isFile && !isEncrypted && (method == 0 || method == kDeflated))
             entries_.push_back(std::move(entry));
-        if (entries_.size() > kMostEntries)
+        else if (isFile)
+            unreadable_.push_back(std::move(entry.name));
+        if (entries_.size() + unreadable_.size() > kMostEntries)
             refuse("it has more than 100,000 files");
         rest.remove_prefix(std::min(kEntryBytes + name + extra + comment, rest.size()));
     }

@@ -33,6 +33,8 @@ public:
 
     /// Entries that can be read: no folders, no encrypted ones.
     const std::vector<Entry>& entries() const { return entries_; }
+    /// Names of files that are encrypted or compressed in another way.
+    const std::vector<std::string>& unreadable() const { return unreadable_; }
     /// The first bytes of an entry, at most `most`.
     std::string head(const Entry& entry, std::size_t most) const;
     /// Writes an entry to a new file.
@@ -52,6 +54,7 @@ private:
     int number_ = -1;
     std::uint64_t size_ = 0;
     std::vector<Entry> entries_;
+    std::vector<std::string> unreadable_;
 };
 
 } // namespace tilescope::exchange
