@@ -1,6 +1,7 @@
 #include "core/exchange/import/trace_builder.h"
 
 #include "core/base/error.h"
+#include "core/base/terminal_text.h"
 #include "core/exchange/import/foreign_rows.h"
 #include "core/exchange/import/rules/activity_owners.h"
 #include "core/exchange/import/rules/event_times.h"
@@ -60,10 +61,30 @@ public:
             return;
         trace.host.push_back({.start = nanosecondsOf(start),
                               .end = nanosecondsOf(end),
-                              .name = trace.strings.intern(name).value,
+                              .name = intern(name).value,
                               .thread = thread.value,
                               .extra = extra,
                               .kind = kind});
+    }
+
+    /// A text of the source; bytes that are not UTF-8 become question marks, as the loss says.
+    StringId intern(std::string_view text)
+    {
+        const bool isAscii =
+            std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
+        if (isAscii)
+            return trace.strings.intern(text);
+        std::string valid;
+        bool isValid = true;
+        while (!text.empty()) {
+            const DecodedCharacter character = decodeUtf8(text);
+            valid += character.valid ? text.substr(0, character.length) : std::string_view("?");
+            isValid = isValid && character.valid;
+            text.remove_prefix(character.length);
+        }
+        if (!isValid)
+            lose(RecordLoss::SourceText, 1, {});
+        return trace.strings.intern(valid);
     }
 
     void lose(RecordLoss kind, std::int64_t count, std::string_view detail)
@@ -140,7 +161,7 @@ ThreadId TraceBuilder::thread(ProcessIndex process, std::int64_t native, std::st
     if (isNew)
         known.push_back({.process = process, .native = native});
     if (!name.empty())
-        known[place->second].name = impl_->trace.strings.intern(name);
+        known[place->second].name = impl_->intern(name);
     return ThreadId{place->second};
 }
 
@@ -194,14 +215,14 @@ void TraceBuilder::addRange(ThreadId thread, std::string_view name, Timestamp st
     const HostKind host = kind == SpanKind::Step     ? HostKind::Step
                           : kind == SpanKind::Module ? HostKind::Module
                                                      : HostKind::Range;
-    const std::uint32_t known = path.empty() ? 0 : impl_->trace.strings.intern(path).value + 1;
+    const std::uint32_t known = path.empty() ? 0 : impl_->intern(path).value + 1;
     impl_->addHost(host, thread, name, start, end, known);
 }
 
 void TraceBuilder::addOp(const ForeignOp& op)
 {
     ForeignTrace& trace = impl_->trace;
-    trace.ops.push_back({.shapes = op.shapes.empty() ? StringId{} : trace.strings.intern(op.shapes),
+    trace.ops.push_back({.shapes = op.shapes.empty() ? StringId{} : impl_->intern(op.shapes),
                          .isBackward = op.isBackward,
                          .sequence = op.sequence,
                          .externalId = op.externalId,
@@ -247,13 +268,12 @@ std::optional<std::uint32_t> TraceBuilder::addActivity(const ForeignActivity& ac
     if (activity.bytes != 0 || activity.graphNode != 0 || activity.externalId != 0 ||
         !activity.path.empty()) {
         extra = static_cast<std::uint32_t>(trace.activityFacts.size());
-        trace.activityFacts.push_back(
-            {activity.bytes, activity.graphNode, activity.externalId,
-             activity.path.empty() ? StringId{} : trace.strings.intern(activity.path)});
+        trace.activityFacts.push_back({activity.bytes, activity.graphNode, activity.externalId,
+                                       activity.path.empty() ? StringId{} : impl_->intern(activity.path)});
     }
     trace.activities.push_back({.start = nanosecondsOf(activity.start),
                                 .end = nanosecondsOf(end),
-                                .name = trace.strings.intern(activity.name).value,
+                                .name = impl_->intern(activity.name).value,
                                 .launch = impl_->launchIndex(activity.launch),
                                 .correlation = activity.correlation,
                                 .stream = activity.stream.value,
@@ -320,11 +340,13 @@ std::vector<std::int32_t> TraceBuilder::devicesOf(ProcessIndex process) const
 
 namespace {
 
-Collective collectiveOf(const ForeignCollective& collective, ProcessIndex process, StringTable& strings)
+/// \param intern  gives the id of a text
+template <class Intern>
+Collective collectiveOf(const ForeignCollective& collective, ProcessIndex process, const Intern& intern)
 {
-    const auto word = [&](std::string_view text) { return text.empty() ? StringId{} : strings.intern(text); };
+    const auto word = [&](std::string_view text) { return text.empty() ? StringId{} : intern(text); };
     return {.process = process,
-            .op = strings.intern(collective.op),
+            .op = intern(collective.op),
             .group = word(collective.group),
             .ranks = word(collective.ranks),
             .dtype = word(collective.dtype),
@@ -339,7 +361,8 @@ Collective collectiveOf(const ForeignCollective& collective, ProcessIndex proces
 void TraceBuilder::addCollective(ProcessIndex process, const ForeignCollective& collective,
                                  std::uint32_t correlation)
 {
-    Collective stored = collectiveOf(collective, process, impl_->trace.strings);
+    Collective stored =
+        collectiveOf(collective, process, [this](std::string_view text) { return impl_->intern(text); });
     stored.correlation = CorrelationId{correlation};
     impl_->trace.collectives.push_back(stored);
 }
@@ -349,8 +372,8 @@ void TraceBuilder::addCollective(ThreadId thread, const ForeignCollective& colle
 {
     if (!impl_->accepts(start, end))
         return;
-    Collective stored =
-        collectiveOf(collective, impl_->trace.threads.at(thread.value).process, impl_->trace.strings);
+    Collective stored = collectiveOf(collective, impl_->trace.threads.at(thread.value).process,
+                                     [this](std::string_view text) { return impl_->intern(text); });
     stored.thread = thread;
     stored.start = start;
     stored.end = end;

@@ -206,10 +206,14 @@ std::int64_t ForeignDatabase::Rows::integerOr(int column, std::int64_t otherwise
 std::string_view ForeignDatabase::Rows::text(int column) const
 {
     sqlite3_stmt* statement = impl_->statement.get();
-    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+    // The text of a database in UTF-16 is converted; bytes are not.
+    const void* bytes = sqlite3_column_type(statement, column) == SQLITE_TEXT
+                            ? sqlite3_column_text(statement, column)
+                            : sqlite3_column_blob(statement, column);
     const int length = sqlite3_column_bytes(statement, column);
-    return bytes && length > 0 ? std::string_view(bytes, static_cast<std::size_t>(length))
-                               : std::string_view();
+    return bytes && length > 0
+               ? std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(length))
+               : std::string_view();
 }
 
 bool ForeignDatabase::isDatabase(std::string_view head)

@@ -55,7 +55,7 @@ public:
         /// The integer in a column; none if the value is not an integer.
         std::optional<std::int64_t> integer(int column) const;
         std::int64_t integerOr(int column, std::int64_t otherwise) const;
-        /// Text or bytes, valid until next(); empty if the value is null.
+        /// Text in UTF-8 or bytes, valid until next(); empty if the value is null.
         std::string_view text(int column) const;
 
     private:

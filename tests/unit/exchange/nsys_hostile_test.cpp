@@ -54,6 +54,32 @@ TEST_F(Nsys, IgnoresViewsTriggersAndGeneratedColumns)
     EXPECT_THAT(run.activities, SizeIs(2));
 }
 
+TEST_F(Nsys, ReadsTextInUtf16)
+{
+    auto& file = newFile();
+    file.run("pragma encoding = 'UTF-16le'").run(kOldTables).run(kNvtxTable).run(launch(77, 77, 5, 1000));
+    file.run("insert into NVTX_EVENTS (start, end, eventType, text, globalTid) values (900, 2000, 59, "
+             "'Schritt größer', " +
+             globalTid(77, 77) + ")");
+    const ImportedRun run = imported(file);
+    ASSERT_THAT(run.activities, SizeIs(1));
+    EXPECT_EQ(run.text(run.activities[0].name), "void gemm<float>(float*)");
+    ASSERT_THAT(run.ranges, SizeIs(1));
+    EXPECT_EQ(run.text(run.ranges[0].name), "Schritt größer");
+    EXPECT_EQ(run.loss("source_text"), 0);
+}
+
+TEST_F(Nsys, RepairsTextThatIsNotUtf8)
+{
+    auto& file = newFile();
+    file.run(kOldTables).run("update StringIds set value = cast(x'67656d6dff' as text) where id in (2, 3)");
+    file.run(launch(77, 77, 5, 1000)).run(launch(77, 77, 6, 2000));
+    const ImportedRun run = imported(file);
+    ASSERT_THAT(run.activities, SizeIs(2));
+    EXPECT_EQ(run.text(run.activities[0].name), "gemm?");
+    EXPECT_EQ(run.loss("source_text"), 2);
+}
+
 TEST_F(Nsys, RefusesADatabaseThatIsBeingWritten)
 {
     auto& file = newFile();
