@@ -128,6 +128,8 @@ Head headOf(std::string_view text)
             }
             head.arguments = splitArguments(text.substr(i + 1, past - i - 2));
             break;
+        } else if (text[i] == '(' && text.substr(component, i - component) == "decltype") {
+            i = std::min(pastClosing(text, i), text.size()); // a result type: `decltype(auto) vllm::…`
         } else if (text[i] == '(' || text[i] == '{') {
             break;
         } else if (text[i] == ' ' && isSignature && !text.substr(i).starts_with(" (")) {
@@ -282,6 +284,43 @@ std::string_view typeOf(const Head& head)
     return {};
 }
 
+/// Removes what compilers append to copies of a function: `.clone.0`, `.constprop.1`, ` (.llvm.123)`.
+std::string_view withoutCopySuffix(std::string_view name)
+{
+    constexpr std::array<std::string_view, 5> kCopies{".clone", ".llvm", ".constprop", ".isra", ".part"};
+    for (;;) {
+        std::string_view kept = name;
+        const bool isInBrackets = kept.ends_with(')') && kept.find(" (.") != std::string_view::npos;
+        if (isInBrackets)
+            kept.remove_suffix(1);
+        const std::size_t digits = kept.find_last_not_of("0123456789");
+        if (digits == std::string_view::npos || digits + 1 == kept.size() || kept[digits] != '.')
+            return name;
+        kept = kept.substr(0, digits);
+        const auto copy =
+            std::ranges::find_if(kCopies, [&](std::string_view each) { return kept.ends_with(each); });
+        if (copy == kCopies.end())
+            return name;
+        kept.remove_suffix(copy->size());
+        if (isInBrackets && kept.ends_with(" ("))
+            kept.remove_suffix(2);
+        if (kept.empty())
+            return name;
+        name = kept;
+    }
+}
+
+/// Removes the hash that Rust appends to names: `kernels::add::h0123456789abcdef`.
+std::string withoutRustHash(std::string name)
+{
+    constexpr std::size_t kHash = 19; // ::h and 16 digits
+    const std::size_t begin = name.size() < kHash ? 0 : name.size() - kHash;
+    if (begin > 0 && name.compare(begin, 3, "::h") == 0 &&
+        name.find_first_not_of("0123456789abcdef", begin + 3) == std::string::npos)
+        name.resize(begin);
+    return name;
+}
+
 /// Removes a suffix of Triton 2, which lists arguments that are divisible by 16 (`d`), equal to 1 (`c`) or
 /// divisible by 8 (`e`): `_fwd_kernel_0d1d2de3`.
 std::string_view withoutTritonSignature(std::string_view name)
@@ -303,8 +342,9 @@ std::string readableKernelName(std::string_view name)
         name = name.substr(0, clone);
     if (name.ends_with(".kd"))
         name.remove_suffix(3);
+    name = withoutCopySuffix(name);
     if (isMangled(name))
-        return demangled(name);
+        return withoutRustHash(demangled(name));
     // CUTLASS's Python DSL appends the types of the arguments, and prepends its own name.
     if (const std::size_t types = name.find("_object_at_"); types != std::string_view::npos && types > 0) {
         name = name.substr(0, types);

@@ -165,6 +165,11 @@ TEST(KernelFamilies, ShortNamesLeaveOutWhatCompilersAdd)
         {"kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100FlashAttention_object_at__tensorptrbf16gmem",
          "flash attncuteflash fwd sm100flash attention"},
         {"_chunk_scan_fwd_kernel_0d1d2d3de", "chunk scan fwd"},
+        {"decltype(auto) foo::add_rows<int>(int*)", "add rows i32"},
+        {"_ZN7kernels8add_rows17h0123456789abcdefE", "add rows"},
+        {"add_rows.clone.0", "add rows"},
+        {"add_rows (.llvm.123456)", "add rows"},
+        {"add_rows.constprop.0.isra.12", "add rows"},
         {"void at::native::reduce_kernel<(int)512, (int)1, at::native::ReduceOp<float, "
          "at::native::func_wrapper_t<float, at::native::sum_functor<float, float, float>::operator "
          "()(at::TensorIterator &)::[lambda(float, float) (instance 1)]>, unsigned int, float, (int)4>>(T3)",
