@@ -90,6 +90,24 @@ bool isRecording(const fs::path& file)
     }
 }
 
+/// A folder below a folder that holds files of a known format; empty if none of the first few has any.
+fs::path folderWithFiles(const fs::path& folder)
+{
+    constexpr int kMostEntries = 1000;
+    constexpr int kMostNested = 4;
+    std::error_code none;
+    int entries = 0;
+    for (fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, none),
+         end;
+         !none && entry != end && entries < kMostEntries; entry.increment(none), ++entries) {
+        if (entry.depth() >= kMostNested)
+            entry.disable_recursion_pending();
+        if (entry->is_regular_file(none) && !isRecording(entry->path()) && knownImporterFor(entry->path()))
+            return entry->path().parent_path();
+    }
+    return {};
+}
+
 std::vector<fs::path> filesIn(const fs::path& folder)
 {
     std::error_code failure;
@@ -105,10 +123,16 @@ std::vector<fs::path> filesIn(const fs::path& folder)
     if (files.empty())
         if (const fs::path profile = newestProfile(folder); !profile.empty())
             return filesIn(profile);
-    if (files.empty())
+    if (files.empty()) {
+        const fs::path below = folderWithFiles(folder);
         throw Error{.what = "the folder has no file of a known format",
                     .where = folder.string(),
-                    .remedy = "Tilescope imports: " + formats()};
+                    .remedy = below.empty()
+                                  ? "Tilescope imports: " + formats()
+                                  : "folders in it are not looked into; name the one that holds the "
+                                    "recording, such as " +
+                                        below.string()};
+    }
     std::ranges::sort(files);
     return files;
 }

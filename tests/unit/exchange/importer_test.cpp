@@ -58,6 +58,16 @@ TEST_F(ImporterTest, AFolderOfTwoSnapshotsIsRefusedWithTheNameOfTheSecond)
     }
 }
 
+TEST_F(ImporterTest, AFolderOfFoldersIsRefusedWithTheOneThatHoldsARecording)
+{
+    const fs::path below = folder_ / "logs" / "run" / "1";
+    fs::create_directories(below);
+    written("logs/notes.txt", "plain text");
+    written("logs/run/1/a.pickle", fileText(realSnapshot()));
+    for (const std::string& refusal : refusalsOf(folder_ / "logs"))
+        EXPECT_THAT(refusal, HasSubstr("name the one that holds the recording, such as " + below.string()));
+}
+
 TEST_F(ImporterTest, EveryRefusalNamesTheFile)
 {
     const std::string sqlite = std::string("SQLite format 3\0", 16);

@@ -8,6 +8,7 @@
 namespace tilescope::exchange {
 
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 namespace {
 
@@ -145,6 +146,39 @@ TEST_F(Kineto, AFileThatIsCutAnywhereKeepsTheEventsBeforeTheCut)
             EXPECT_EQ(builder.kernels(), whole) << end << " of " << text.size();
             EXPECT_THAT(summary, HasSubstr("the file ends early")) << end << " of " << text.size();
         }
+    }
+}
+
+TEST_F(Kineto, SeveralTracesInOneFileAreRead)
+{
+    const std::string first = trace({kernel(1, "10", "1"), kernel(2, "20", "1")});
+    const std::string list = "[" + kernel(3, "30", "1") + "]";
+    const std::string second = trace({kernel(4, "40", "1")});
+    for (const std::string& text : {first + "\n" + list + second, list + first + "\r\n" + second}) {
+        const ImportedRun run = imported(text);
+        EXPECT_THAT(run.activities, SizeIs(4));
+        EXPECT_EQ(run.loss("source_not_json"), 0);
+        EXPECT_EQ(run.loss("source_cut"), 0);
+    }
+}
+
+TEST_F(Kineto, EventsBehindAnEndThatIsNoneAreRead)
+{
+    const ImportedRun run = imported("[" + kernel(1, "10", "1") + "], +++ " + kernel(2, "20", "1") + ",\n" +
+                                     kernel(3, "30", "1") + "]");
+    EXPECT_THAT(run.activities, SizeIs(3));
+    EXPECT_EQ(run.loss("source_not_json"), 1);
+    EXPECT_THAT(run.details.at("source_not_json"), HasSubstr("6 bytes"));
+}
+
+TEST_F(Kineto, ATimeThatIsNoNumberIsNoDamage)
+{
+    for (const std::string value : {"NaN", "Infinity", "-Infinity", "inf", "-inf", "nan", "null"}) {
+        const ImportedRun run = imported("[" + kernel(1, "10", "1") + ", " + kernel(2, "20", value) + ", " +
+                                         kernel(3, value, "1") + "]");
+        EXPECT_THAT(run.activities, SizeIs(1)) << value;
+        EXPECT_EQ(run.loss("source_not_json"), 0) << value;
+        EXPECT_EQ(run.loss("source_unreadable"), 2) << value;
     }
 }
 

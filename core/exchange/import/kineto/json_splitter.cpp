@@ -518,19 +518,36 @@ void JsonSplitter::readMembers(const Sink& sink)
     }
 }
 
-/// Reads what follows the trace, where nothing but white space should be.
-void JsonSplitter::readRest()
+/// Reads a trace that begins with a brace or bracket. False for any other first character.
+bool JsonSplitter::readDocument(const Sink& sink, int first)
 {
-    const bool hasMore = peekSolid() >= 0;
-    const std::uint64_t from = before_ + at_;
-    if (hasMore)
-        markBroken(at_, at_);
-    do {
-        at_ = first_ = text_.size();
+    if (first == '{') {
+        readMembers(sink);
+        return true;
+    }
+    if (first != '[')
+        return false;
+    first_ = ++at_;
+    drop();
+    readEvents(sink, ']');
+    return true;
+}
+
+/// Reads what follows the trace: further ones, or events behind damage that looked like the end of the list.
+void JsonSplitter::readRest(const Sink& sink)
+{
+    for (int c = peekSolid(); c >= 0 && !stopped_ && !result_.isCut; c = peekSolid()) {
+        first_ = at_;
         drop();
-    } while (fill());
-    if (hasMore)
-        result_.skipped += before_ + at_ - from;
+        if (readDocument(sink, c))
+            continue;
+        markBroken(at_, at_);
+        if (!resume(at_, true))
+            return;
+        first_ = at_;
+        drop();
+        readEvents(sink, ']');
+    }
 }
 
 SplitResult JsonSplitter::run(const Sink& sink)
@@ -541,20 +558,13 @@ SplitResult JsonSplitter::run(const Sink& sink)
         at_ = kByteOrderMark.size();
     const int c = peekSolid();
     need(at_, kMostFirstLine);
-    if (c == '[') {
-        first_ = ++at_;
-        drop();
-        readEvents(sink, ']');
-    } else if (c == '{' && isEventPerLine(std::string_view(text_).substr(at_ + 1))) {
+    if (c == '{' && isEventPerLine(std::string_view(text_).substr(at_ + 1))) {
         first_ = at_;
         readEvents(sink, kEndOfFile);
-    } else if (c == '{') {
-        readMembers(sink);
-    } else {
+    } else if (!readDocument(sink, c)) {
         refuse("not a trace in JSON", "PyTorch's export_chrome_trace writes traces that can be imported");
     }
-    if (!stopped_ && !result_.isCut)
-        readRest();
+    readRest(sink);
     result_.isCut = result_.isCut || file_.isDamaged();
     return result_;
 }

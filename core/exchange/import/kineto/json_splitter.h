@@ -46,7 +46,8 @@ struct SplitResult {
 bool isEventPerLine(std::string_view text);
 
 /// Cuts a trace in JSON into pieces at the borders of its events, without parsing the events. Accepts a list
-/// of events, an object with a member `traceEvents`, or events one for each line.
+/// of events, an object with a member `traceEvents`, or events one for each line, and several of the first two one after
+/// the other.
 ///
 /// An event that is not valid JSON is left out, for example one with a quotation mark in a name (older versions of
 /// PyTorch do not escape them): a word outside of strings, or a bracket where none may stand, tells that. Splitting
@@ -83,7 +84,8 @@ private:
     std::optional<std::string> takeKey();
     void readMembers(const Sink& sink);
     bool readEvents(const Sink& sink, int last);
-    void readRest();
+    bool readDocument(const Sink& sink, int first);
+    void readRest(const Sink& sink);
     bool flush(const Sink& sink, std::size_t end);
     void drop();
     void markBroken(std::size_t at, std::size_t end);

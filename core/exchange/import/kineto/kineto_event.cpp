@@ -114,21 +114,31 @@ std::string_view keyText(ondemand::raw_json_string key)
     return {begin, static_cast<std::size_t>(end - begin)};
 }
 
+/// A word or number as it is written.
+std::string_view tokenOf(ondemand::value value)
+{
+    const std::string_view token = value.raw_json_token();
+    return token.substr(0, token.find_last_not_of(" \n\r\t") + 1);
+}
+
 /// Takes a value as text; leaves booleans and null out.
 simdjson::error_code take(ondemand::value value, std::string_view& text)
 {
     ondemand::json_type type;
-    if (const auto error = value.type().get(type))
-        return error;
+    if (const auto error = value.type().get(type)) {
+        // Infinity and NaN, as Python and C++ write them: the event is whole, this value of it is no number.
+        const std::string_view token = tokenOf(value);
+        if (token.empty() || std::string_view("INi").find(token.front()) == std::string_view::npos)
+            return error;
+        text = token;
+        return simdjson::SUCCESS;
+    }
     switch (type) {
     case ondemand::json_type::string:
         return value.get_string().get(text);
-    case ondemand::json_type::number: {
-        text = value.raw_json_token();
-        const std::size_t last = text.find_last_not_of(" \n\r\t");
-        text = text.substr(0, last + 1);
+    case ondemand::json_type::number:
+        text = tokenOf(value);
         return simdjson::SUCCESS;
-    }
     case ondemand::json_type::array: {
         ondemand::array array;
         if (const auto error = value.get_array().get(array))
