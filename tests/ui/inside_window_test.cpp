@@ -94,6 +94,18 @@ TEST_F(InsideViewTest, UnfoldsInlinedLines)
     EXPECT_EQ(source.table().rows.size(), before);
 }
 
+// As a finding of the advice does, which has the short name in words.
+TEST_F(InsideViewTest, OpensOnTheKernelOfALink)
+{
+    showSampled({1}, "known.tscope");
+    emit window_.workspace().targetWanted(
+        QStringLiteral("kernels"),
+        {.kind = PageTarget::Kind::Kernel, .text = QStringLiteral("pointer chase"), .isInside = true});
+    waitUntilSettled();
+    EXPECT_EQ(inside().kernel(), "pointer_chase(unsigned int const*, unsigned int*, int)");
+    EXPECT_EQ(inside().hot().table().rows.front().cells.at(0).text, QStringLiteral("known.cu:98"));
+}
+
 TEST_F(InsideViewTest, ComparesTheSecondRunWithTheFirst)
 {
     showSampled({1, 2});

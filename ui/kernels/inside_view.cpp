@@ -234,7 +234,19 @@ void InsideView::showKernel(const std::string& kernel)
 {
     wanted_ = kernel;
     if (readings_)
-        chooseKernel(std::exchange(wanted_, {}));
+        chooseKernel(sampled(std::exchange(wanted_, {})));
+}
+
+/// The full name of a sampled kernel by its full or short name, or by that in words; empty: it was not sampled.
+std::string InsideView::sampled(const std::string& name) const
+{
+    for (const query::InsideRow& row : readings_->shown.kernels.rows) {
+        std::string spaced = row.name;
+        std::ranges::replace(spaced, '_', ' ');
+        if (row.kernel == name || row.name == name || spaced == name)
+            return row.kernel;
+    }
+    return {};
 }
 
 QString InsideView::command() const
@@ -268,12 +280,10 @@ void InsideView::loaded(InsideReadings readings)
     }
     fillKernels();
     stack_->showContent();
-    const auto has = [&](const std::string& kernel) {
-        return !kernel.empty() &&
-               std::ranges::find(kernels.rows, kernel, &query::InsideRow::kernel) != kernels.rows.end();
-    };
-    const std::string wanted = std::exchange(wanted_, {});
-    chooseKernel(has(wanted) ? wanted : has(choice_.kernel) ? choice_.kernel : kernels.rows.front().kernel);
+    std::string kernel = sampled(std::exchange(wanted_, {}));
+    if (kernel.empty())
+        kernel = sampled(choice_.kernel);
+    chooseKernel(kernel.empty() ? kernels.rows.front().kernel : kernel);
 }
 
 void InsideView::fillKernels()

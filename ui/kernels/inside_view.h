@@ -31,7 +31,7 @@ public:
     /// Reads and shows the runs. Keeps the kernel that was chosen if they have it.
     void showRuns(const SelectedRun& run, const std::optional<SelectedRun>& second);
     void clear();
-    /// Shows a kernel by its full name, as soon as it is known.
+    /// Shows a kernel by its full or short name, as soon as it is known.
     void showKernel(const std::string& kernel);
     /// Full name; empty: none is shown.
     const std::string& kernel() const { return choice_.kernel; }
@@ -60,6 +60,7 @@ private:
     QWidget* makeInstructions();
     void loaded(InsideReadings readings);
     void fillKernels();
+    std::string sampled(const std::string& name) const;
     void chooseKernel(const std::string& kernel);
     void fillFiles();
     void showAll();

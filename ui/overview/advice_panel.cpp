@@ -70,7 +70,9 @@ PageTarget targetOf(const Advice& finding)
         return {};
     const query::AdviceEvidence& first = finding.evidence.front();
     if (first.kind == "kernel")
-        return {PageTarget::Kind::Kernel, words(first.name)};
+        return {.kind = PageTarget::Kind::Kernel,
+                .text = words(first.name),
+                .isInside = finding.command.find(" inside ") != std::string::npos};
     if (first.kind != "module")
         return {};
     // A line of evidence may represent several equal modules; uses the first.
