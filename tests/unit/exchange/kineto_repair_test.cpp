@@ -154,7 +154,9 @@ TEST_F(Kineto, SeveralTracesInOneFileAreRead)
     const std::string first = trace({kernel(1, "10", "1"), kernel(2, "20", "1")});
     const std::string list = "[" + kernel(3, "30", "1") + "]";
     const std::string second = trace({kernel(4, "40", "1")});
-    for (const std::string& text : {first + "\n" + list + second, list + first + "\r\n" + second}) {
+    for (const std::string& text :
+         {first + "\n" + list + second, list + first + "\r\n" + second,
+          first + "\n" + kernel(3, "30", "1") + "\n" + kernel(4, "40", "1") + "\n"}) {
         const ImportedRun run = imported(text);
         EXPECT_THAT(run.activities, SizeIs(4));
         EXPECT_EQ(run.loss("source_not_json"), 0);

@@ -533,12 +533,17 @@ bool JsonSplitter::readDocument(const Sink& sink, int first)
     return true;
 }
 
-/// Reads what follows the trace: further ones, or events behind damage that looked like the end of the list.
+/// Reads what follows the trace: further ones, events, or events behind damage that looked like the end of the list.
 void JsonSplitter::readRest(const Sink& sink)
 {
     for (int c = peekSolid(); c >= 0 && !stopped_ && !result_.isCut; c = peekSolid()) {
         first_ = at_;
         drop();
+        std::size_t inBrace = at_ + 1;
+        if (c == '{' && std::ranges::find(kFirstKeys, keyAt(inBrace)) != kFirstKeys.end()) {
+            readEvents(sink, kEndOfFile); // events without a list around them
+            continue;
+        }
         if (readDocument(sink, c))
             continue;
         markBroken(at_, at_);
