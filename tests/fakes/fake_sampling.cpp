@@ -1,6 +1,6 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
-// 5 ms, and the hardware has room for 1,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
+// 5 ms, and the hardware has room for 2,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
 // file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
@@ -43,7 +43,7 @@ constexpr FakeMetric kFakeMetrics[] = {
 };
 constexpr int kMostWeight = 8;
 constexpr std::size_t kMostSamples = 100'000;
-constexpr std::uint64_t kRoom = 1'000; ///< samples in the hardware, with `slow`
+constexpr std::uint64_t kRoom = 2'000; ///< samples in the hardware, with `slow`
 
 struct Host {
     std::vector<std::string> metrics;
