@@ -39,6 +39,8 @@ struct Successor {
     int steps = 0;                ///< of it
     int most = 0;                 ///< that were made between steps of the first one
     bool knowsMost = false;       ///< the first one has made a second step
+    Reference rival{nullptr};     ///< another one than `optimizer`
+    int rivalSteps = 0;           ///< of it since the last one of `optimizer`
 
     /// Whether, if the first one makes no more steps, these are more than those between its steps.
     bool isBeyondFirst() const { return knowsMost && steps > most; }
@@ -123,7 +125,7 @@ void restartSuccessor(const PythonApi& api)
     if (!successor.optimizer.load())
         return;
     successor.most = std::max(successor.most, successor.steps);
-    successor.steps = 0;
+    successor.steps = successor.rivalSteps = 0;
     refer(api, successor.optimizer, nullptr);
     Recorder::decidePossibleSteps(false);
 }
@@ -136,9 +138,23 @@ void replaceFirst(const PythonApi& api, Reference& reference, void* optimizer, b
         Recorder::decidePossibleSteps(wereSteps);
         refer(api, successor.optimizer, nullptr);
     }
-    successor.steps = successor.most = 0;
+    successor.steps = successor.most = successor.rivalSteps = 0;
     successor.knowsMost = false;
     refer(api, reference, optimizer);
+}
+
+/// Whether an optimizer has made so many steps without the first one and the successor that it takes the first one's place, as
+/// in a third stage after a short second one.
+bool outlasts(const PythonApi& api, void* optimizer)
+{
+    const Referred what = referred(api, successor.rival, optimizer);
+    if (what == Referred::Gone || (what == Referred::Other && successor.rivalSteps == 0)) {
+        refer(api, successor.rival, optimizer);
+        successor.rivalSteps = 0;
+    } else if (what == Referred::Other) {
+        return false; // only one of several is counted
+    }
+    return ++successor.rivalSteps >= std::max(kLeastSteps, 2 * successor.most);
 }
 
 /// Whether the optimizer, which is not the first one, has made so many steps alone that it takes its place.
@@ -146,7 +162,7 @@ bool succeeds(const PythonApi& api, void* optimizer)
 {
     switch (referred(api, successor.optimizer, optimizer)) {
     case Referred::Other:
-        return false; // only one of several is counted
+        return outlasts(api, optimizer);
     case Referred::Gone:
         refer(api, successor.optimizer, optimizer);
         successor.steps = 0;
@@ -154,6 +170,7 @@ bool succeeds(const PythonApi& api, void* optimizer)
     case Referred::Same:
         break;
     }
+    successor.rivalSteps = 0;
     if (++successor.steps >= std::max(kLeastSteps, 2 * successor.most))
         return true;
     if (!isInBackward()) // a step that ends with the backward pass
@@ -210,7 +227,8 @@ void forgetProgramsOptimizers() noexcept
     firstsTask = nullptr;
     taskOptimizers.clear();
     successor.optimizer.store(nullptr);
-    successor.steps = successor.most = 0;
+    successor.rival.store(nullptr);
+    successor.steps = successor.most = successor.rivalSteps = 0;
     successor.knowsMost = false;
 }
 

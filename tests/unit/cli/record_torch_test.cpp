@@ -189,6 +189,10 @@ TEST_F(RecordTorch, ASecondStageWithAnotherOptimizerHasSteps)
           {"for _ in range(3): step(first)\nfor _ in range(3): step(second)\ndel first, second\n"
            "for _ in range(4): step(third)\n",
            10},
+          // The first seven steps of a third stage are one if the second one was short.
+          {"for _ in range(5): step(first)\nfor _ in range(3): step(second)\nfor _ in range(20): "
+           "step(third)\n",
+           21},
           // It ends a thread's last steps, too.
           {"import threading\n"
            "def train():\n    for _ in range(3): step(first)\n    for _ in range(3): step(second)\n"
