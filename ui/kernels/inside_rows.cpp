@@ -10,6 +10,7 @@
 #include <QObject>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -537,15 +538,16 @@ std::vector<InsideFigure> insideFigures(const InsideReadings& readings, const st
     if (now.launches && !now.launches->occupancy)
         limit = QObject::tr("GPU not described");
     else if (now.launches)
-        limit = QObject::tr("by %1").arg(QString::fromUtf8(wordOf(now.launches->occupancy->limit)));
-    figures.push_back({QObject::tr("Occupancy at most"), percent(now.occupancy), QStringLiteral("%"), limit,
+        limit = QObject::tr("at most, by %1").arg(QString::fromUtf8(wordOf(now.launches->occupancy->limit)));
+    figures.push_back({QObject::tr("Occupancy"), percent(now.occupancy), QStringLiteral("%"), limit,
                        beside(before.occupancy, QStringLiteral(" %")),
                        QObject::tr("An upper bound, from the launch and the limits of the GPU")});
-    InsideFigure registers{QObject::tr("Registers"),
-                           percent(now.registers),
-                           {},
-                           QObject::tr("a thread"),
-                           beside(before.registers, {})};
+    const auto whole = [](const std::optional<double>& value) {
+        return value ? wholeNumber(std::llround(*value)) : QString();
+    };
+    InsideFigure registers{QObject::tr("Registers"), whole(now.registers), {}, QObject::tr("a thread")};
+    if (before.registers && !letter.isEmpty())
+        registers.before = letter + QLatin1Char(' ') + whole(before.registers);
     if (now.launches) {
         const LaunchConfig& usual = now.launches->usual;
         registers.tip =
