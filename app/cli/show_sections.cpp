@@ -9,9 +9,9 @@
 #include "core/base/spelling.h"
 #include "core/exchange/advice/advice_section.h"
 #include "core/exchange/advice/answer_sections.h"
+#include "core/exchange/generation/generation_section.h"
 #include "core/exchange/kernels/counter_section.h"
 #include "core/exchange/kernels/inside_section.h"
-#include "core/exchange/generation/generation_section.h"
 #include "core/exchange/kernels/metrics_section.h"
 #include "core/exchange/tables/sections.h"
 #include "core/exchange/waiting/waiting_section.h"
@@ -167,9 +167,10 @@ std::span<const ShowSection> showSections()
                  return tableOf(shared(std::move(table)));
              }},
         {.name = "generation",
-         .help = "iterations of prefill and decode of a program that generates text: batch, context, what the "
-                 "GPU does, tokens a second, use of its memory's bandwidth; time to first token and per "
-                 "output token",
+         .help =
+             "iterations of prefill and decode of a program that generates text: batch, context, what the "
+             "GPU does, tokens a second, use of its memory's bandwidth; time to first token and per "
+             "output token",
          .examples = {"", "--group batch"},
          .takes = Takes::Process | Takes::Device,
          .groups = {"iteration", "type", "batch"},

@@ -145,18 +145,18 @@ GenerationMark computedMark(std::string_view name, StepType type)
     return mark;
 }
 
-bool isOneOf(std::string_view stem, std::span<const std::string_view> words)
+bool isNamedAs(std::string_view stem, std::span<const std::string_view> words)
 {
     return std::ranges::any_of(words, [stem](std::string_view word) {
         return std::ranges::equal(stem, word, {}, [](unsigned char c) { return std::tolower(c); });
     });
 }
 
-constexpr std::array<std::string_view, 6> kPrefillNames{"prefill",      "prefill_step", "prefill step",
+constexpr std::array<std::string_view, 6> kPrefillNames{"prefill",       "prefill_step", "prefill step",
                                                         "prefill_stage", "run_prefill",  "prefill_forward"};
-constexpr std::array<std::string_view, 9> kDecodeNames{
-    "decode_step",      "decode step",  "decode_one_token", "decode_token",    "decode_one",
-    "decode_next_token", "decode_stage", "decode_forward",   "decode_iteration"};
+constexpr std::array<std::string_view, 9> kDecodeNames{"decode_step",  "decode step",    "decode_one_token",
+                                                       "decode_token", "decode_one",     "decode_next_token",
+                                                       "decode_stage", "decode_forward", "decode_iteration"};
 constexpr std::array<std::string_view, 2> kEitherNames{"llama_decode", "llama_context::decode"};
 
 } // namespace
@@ -181,13 +181,14 @@ std::optional<GenerationMark> generationMarkOf(std::string_view name)
         if (name.starts_with(begin))
             return computedMark(name, type);
     const std::string_view stem = withoutNumber(name);
-    if (isOneOf(stem, kPrefillNames))
+    if (isNamedAs(stem, kPrefillNames))
         return GenerationMark{.type = StepType::Prefill};
-    if (isOneOf(stem, kDecodeNames) || isOneOf(stem, std::array<std::string_view, 1>{"decode"}))
+    if (isNamedAs(stem, kDecodeNames) || isNamedAs(stem, std::array<std::string_view, 1>{"decode"}))
         return GenerationMark{.type = StepType::Decode};
-    if (isOneOf(stem, kEitherNames))
+    if (isNamedAs(stem, kEitherNames))
         return GenerationMark{.framework = "llama.cpp",
-                              .why = "llama_decode processes prompts and decodes; its range does not say which"};
+                              .why =
+                                  "llama_decode processes prompts and decodes; its range does not say which"};
     return {};
 }
 

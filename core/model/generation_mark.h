@@ -22,13 +22,13 @@ namespace tilescope {
 ///   the bytes of the cache.
 struct GenerationMark {
     StepType type = StepType::Other;
-    std::string_view framework = {};              ///< empty: the program marks it
-    std::optional<std::int64_t> prompts = {};     ///< sequences whose prompts are processed
-    std::optional<std::int64_t> decoded = {};     ///< sequences that are decoded
-    std::optional<std::int64_t> newTokens = {};   ///< that the model processes, of all sequences
+    std::string_view framework = {};               ///< empty: the program marks it
+    std::optional<std::int64_t> prompts = {};      ///< sequences whose prompts are processed
+    std::optional<std::int64_t> decoded = {};      ///< sequences that are decoded
+    std::optional<std::int64_t> newTokens = {};    ///< that the model processes, of all sequences
     std::optional<std::int64_t> cachedTokens = {}; ///< in the cache afterwards, of all sequences
-    std::optional<std::int64_t> context = {};    ///< of a sequence, where only it is known
-    std::optional<std::int64_t> cacheBytes = {};  ///< of all sequences
+    std::optional<std::int64_t> context = {};      ///< of a sequence, where only it is known
+    std::optional<std::int64_t> cacheBytes = {};   ///< of all sequences
     bool isChunked = false;     ///< a part of prompts: their first tokens are in the cache already
     bool isSpeculative = false; ///< verifies several tokens of a sequence
     std::string_view why = {};  ///< type Other: why it is not known

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kNotTold =
     "several tokens of a sequence follow a context: part of a prompt, or a speculative step";
-constexpr std::string_view kNoEvidence = "neither shapes nor the growth of a cache tell whether it processes a prompt";
+constexpr std::string_view kNoEvidence =
+    "neither shapes nor the growth of a cache tell whether it processes a prompt";
 constexpr std::int64_t kTokenIdBytes = 8; ///< int64, as PyTorch holds ids
 
 /// Sizes of blocks that are allocated within a time, with their number and how many are held when it ends.
@@ -106,6 +107,17 @@ bool isPrompt(const Sizes& call, const Sizes& next, std::int64_t tokens)
     return found >= kFewest;
 }
 
+/// Whether the calls process as much: at least a quarter of the blocks have sizes that both have. A program without a cache processes all tokens
+/// again, so that nearly all of its sizes grow.
+bool areAlike(const Sizes& call, const Sizes& next)
+{
+    std::int64_t same = 0;
+    std::int64_t changed = 0;
+    for (const auto& [bytes, size] : call)
+        (next.contains(bytes) ? same : changed) += size.count;
+    return 3 * same >= changed;
+}
+
 /// Bytes of the blocks that grow with the context and are held after the call.
 std::int64_t cacheBytesOf(const Sizes& sizes, std::int64_t context, const std::vector<std::int64_t>& tokens)
 {
@@ -145,9 +157,70 @@ public:
     {
         for (const Chain& chain : chainsOf(growths_))
             addChain(chain, found);
+        addByIds(found);
     }
 
 private:
+    /// Whether most calls from the first to the last are alike.
+    bool mostAlike(std::size_t first, std::size_t last) const
+    {
+        std::size_t alike = 0;
+        for (std::size_t i = first; i < last; ++i)
+            alike += areAlike(sizes_[i], sizes_[i + 1]) ? 1 : 0;
+        return 2 * alike >= last - first;
+    }
+
+    void setType(GenerationCall& call, std::size_t index, bool isFirst, std::int64_t context) const
+    {
+        call.context = context;
+        call.isByCache = true;
+        call.tokens.reset();
+        call.why = {};
+        if (isFirst && isPrompt(sizes_[index], sizes_[index + 1], context)) {
+            call.type = StepType::Prefill;
+            call.tokens = context;
+        } else if (!isFirst || areAlike(sizes_[index], sizes_[index + 1])) {
+            call.type = StepType::Decode;
+            call.tokens = 1;
+        } else {
+            call.type = StepType::Other;
+            call.why = kNoEvidence;
+        }
+    }
+
+    /// Calls whose cache has a fixed size: the ids of the tokens grow between them.
+    void addByIds(std::vector<GenerationCall>& found) const
+    {
+        std::vector<Sizes> between;
+        std::vector<Growths> growths;
+        for (std::size_t i = 0; i + 1 < calls_.size(); ++i)
+            between.push_back(sizesWithin(blocks_, {calls_[i].time.end, calls_[i + 1].time.start}));
+        for (std::size_t i = 0; i + 1 < between.size(); ++i) {
+            growths.push_back(growthsOf(between[i], between[i + 1]));
+            for (auto& [ids, tokens] : growths.back())
+                std::erase_if(tokens, [](std::int64_t token) { return token % kTokenIdBytes != 0; });
+            std::erase_if(growths.back(), [](const auto& each) { return each.second.empty(); });
+        }
+        for (const Chain& chain : chainsOf(growths)) {
+            // A gap has the ids of the call before it and the new ones.
+            const std::vector<std::int64_t>& tokens = growths[chain.first].at(chain.context);
+            if (found[chain.first + 1].isByCache ||
+                !mostAlike(chain.first + 1, chain.first + chain.calls - 1))
+                continue;
+            for (std::size_t i = 0; i <= chain.calls; ++i) {
+                const std::size_t index = chain.first + i;
+                // The last gap may lead to the prompt of another text.
+                if (i == chain.calls && !areAlike(sizes_[index - 1], sizes_[index]))
+                    break;
+                const std::int64_t context = chain.context + static_cast<std::int64_t>(i) - 1;
+                if (found[index].isByCache || context < 1)
+                    continue;
+                setType(found[index], index, i == 0, context);
+                found[index].sequences = *std::ranges::min_element(tokens) / kTokenIdBytes;
+            }
+        }
+    }
+
     void addChain(const Chain& chain, std::vector<GenerationCall>& found) const
     {
         // Sizes of one token that hold for the whole series: those of a chance pair do not.
@@ -155,28 +228,25 @@ private:
             chain.context + static_cast<std::int64_t>(chain.calls) - 2);
         for (std::size_t i = 0; i + 2 < chain.calls; ++i)
             std::erase_if(tokens, [&](std::int64_t token) {
-                const auto known = growths_[chain.first + i].find(chain.context + static_cast<std::int64_t>(i));
+                const auto known =
+                    growths_[chain.first + i].find(chain.context + static_cast<std::int64_t>(i));
                 return known == growths_[chain.first + i].end() ||
                        std::ranges::find(known->second, token) == known->second.end();
             });
-        if (tokens.empty())
+        if (tokens.empty() || !mostAlike(chain.first + 1, chain.first + chain.calls - 1))
             return;
         std::map<std::int64_t, int> batches;
         for (std::size_t i = 1; i < chain.calls; ++i)
-            if (const auto sequences = sequencesBetween(
-                    blocks_, calls_[chain.first + i - 1], calls_[chain.first + i],
-                    chain.context + static_cast<std::int64_t>(i)))
+            if (const auto sequences =
+                    sequencesBetween(blocks_, calls_[chain.first + i - 1], calls_[chain.first + i],
+                                     chain.context + static_cast<std::int64_t>(i)))
                 ++batches[*sequences];
-        const auto batch = std::ranges::max_element(batches, {}, [](const auto& each) { return each.second; });
+        const auto batch =
+            std::ranges::max_element(batches, {}, [](const auto& each) { return each.second; });
         for (std::size_t i = 0; i < chain.calls; ++i) {
             GenerationCall& call = found[chain.first + i];
             const std::int64_t context = chain.context + static_cast<std::int64_t>(i);
-            const bool isFirst = i == 0 && isPrompt(sizes_[chain.first], sizes_[chain.first + 1], context);
-            call.type = isFirst ? StepType::Prefill : StepType::Decode;
-            call.tokens = isFirst ? context : 1;
-            call.context = context;
-            call.isByCache = true;
-            call.why = {};
+            setType(call, chain.first + i, i == 0, context);
             if (batch != batches.end() && 2 * static_cast<std::size_t>(batch->second) >= chain.calls - 1)
                 call.sequences = batch->first;
             if (const std::int64_t bytes = cacheBytesOf(sizes_[chain.first + i], context, tokens); bytes > 0)

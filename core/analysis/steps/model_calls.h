@@ -31,10 +31,10 @@ struct GenerationCall {
     StepType type = StepType::Other; ///< Prefill, Decode or Other
     std::int32_t generation = 0;     ///< counts the prompts, from 0: calls with the same number continue one
     std::optional<std::int64_t> sequences = {};
-    std::optional<std::int64_t> tokens = {};  ///< new ones of a sequence
-    std::optional<std::int64_t> context = {}; ///< of a sequence in the cache, with the new ones
+    std::optional<std::int64_t> tokens = {};     ///< new ones of a sequence
+    std::optional<std::int64_t> context = {};    ///< of a sequence in the cache, with the new ones
     std::optional<std::int64_t> cacheBytes = {}; ///< of keys and values of all sequences after the call
-    bool isByCache = false;                      ///< found by the growth of the cache, not by shapes
+    bool isByCache = false;                      ///< found by what grows from call to call, not by shapes
     std::string_view why = {};                   ///< type Other: why it is not known
 };
 
@@ -43,8 +43,9 @@ struct GenerationCall {
 /// Shapes tell it where they were recorded: a call of one token with a longer context decodes, a call of several tokens
 /// before it that has no other context is its prompt. Otherwise the growth of the cache does: a cache of c tokens is c times as large as
 /// what a token takes, so sizes c g in one call, (c + 1) g in the next and (c + 2) g in the one after tell c. The call before decodes no
-/// token if blocks of it are c times as large as in the calls after it. Token ids take 8 bytes each (PyTorch); the ids between the calls
-/// grow by 8 bytes a sequence.
+/// token if blocks of it are c times as large as in the calls after it. Calls that decode one token are alike but for the cache; without a
+/// cache, nearly all sizes grow. Token ids take 8 bytes each (PyTorch); the ids between the calls grow by 8 bytes a sequence, and tell
+/// the context of calls whose cache has a fixed size.
 ///
 /// \param calls   in start order, disjoint
 /// \param blocks  in the order of their allocation

@@ -2,6 +2,7 @@
 
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
+#include "core/exchange/generation/generation_columns.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
 
@@ -55,7 +56,11 @@ std::string partsText(const GenerationSummary& summary)
             list += (list.empty() ? "" : ", ") + std::string(wordOf(part)) + " " + nsText(time);
     return begin + ": the GPU works for " + nsText(summary.gpuBusy) + " of it (" +
            percentText(100 * summary.gpuBusy / summary.wall.mean) + ")" + (list.empty() ? "" : ": " + list) +
-           "; it waits for " + nsText(summary.gpuIdle) + ".";
+           "; it waits for " + nsText(summary.gpuIdle) +
+           (summary.unrecorded > 0
+                ? ", of which " + nsText(summary.unrecorded) +
+                      " are due to what was not recorded: the iteration itself may be shorter."
+                : ".");
 }
 
 std::string wordOfBytes(const GenerationTable& table, BytesSource source)
@@ -99,11 +104,10 @@ Table iterationsOf(const std::shared_ptr<const GenerationTable>& table)
     using Row = GenerationRow;
     const auto column = columnsOf(table);
     const auto part = [&column](std::string key, std::string title, GenerationPart which, int keep = 1) {
-        return column(std::move(key), std::move(title),
-                      [which](const Row& row) {
-                          return row.onGpu ? std::optional(row.part(which)) : std::nullopt;
-                      },
-                      {.keep = keep, .unitGroup = 1});
+        return column(
+            std::move(key), std::move(title),
+            [which](const Row& row) { return row.onGpu ? std::optional(row.part(which)) : std::nullopt; },
+            {.keep = keep, .unitGroup = 1});
     };
     const auto of = [](auto member) { return memberOf(&Row::iteration, member); };
     using query::Iteration;
@@ -122,20 +126,26 @@ Table iterationsOf(const std::shared_ptr<const GenerationTable>& table)
              column("generation", "call", of(&Iteration::generation), {.keep = 0}),
              column("batch", "batch", of(&Iteration::sequences), {.keep = 2}),
              column.programs("prompts", of(&Iteration::prompts)),
-             column("context", "context", of(&Iteration::context), {.keep = 2}),
+             column("context", "context", [](const Row& row) { return wholeTokens(row.iteration.context); },
+                    {.keep = 2}),
              column("tokens", "tokens", of(&Iteration::newTokens), {.keep = 0}),
              column.programs("chunked", of(&Iteration::isChunked)),
              column.programs("speculative", of(&Iteration::isSpeculative)),
              column.programs("mixed", of(&Iteration::isMixed)),
              column.programs("start_ns", [origin = table->run.clockOrigin](
                                              const Row& row) { return row.iteration.wall.start - origin; }),
-             column("wall_ns", "wall", [](const Row& row) { return row.wall(); }, {.keep = 2, .unitGroup = 1}),
+             column("wall_ns", "wall", [](const Row& row) { return row.wall(); },
+                    {.keep = 2, .unitGroup = 1}),
              column("gpu_ns", "GPU busy",
                     [](const Row& row) { return row.onGpu ? std::optional(row.gpuBusy()) : std::nullopt; },
                     {.keep = 2, .unitGroup = 1}),
              column("host_ns", "GPU waits",
                     [](const Row& row) { return row.onGpu ? std::optional(row.gpuIdle()) : std::nullopt; },
                     {.keep = 2, .unitGroup = 1}),
+             column.programs("unrecorded_ns",
+                             [](const Row& row) {
+                                 return row.onGpu ? std::optional(row.iteration.unrecorded) : std::nullopt;
+                             }),
              part("attention_ns", "attention", GenerationPart::Attention),
              part("products_ns", "products", GenerationPart::Products),
              part("sampling_ns", "sampling", GenerationPart::Sampling),
@@ -144,7 +154,8 @@ Table iterationsOf(const std::shared_ptr<const GenerationTable>& table)
              part("copies_ns", "copies", GenerationPart::Copies, 0),
              column("tokens_per_second", "tokens/s", [](const Row& row) { return row.tokensPerSecond(); }),
              column.programs("bytes", [](const Row& row) { return row.bytes; }),
-             column.programs("bytes_source", [](const Row& row) { return cellOrNull(wordOf(row.bytesSource)); }),
+             column.programs("bytes_source",
+                             [](const Row& row) { return cellOrNull(wordOf(row.bytesSource)); }),
              column("bandwidth_percent", "bandwidth",
                     [snapshot = table.get()](const Row& row) { return snapshot->bandwidthPercent(row); },
                     {.unit = Unit::Percent}),
@@ -169,49 +180,29 @@ Table summariesOf(const std::shared_ptr<const GenerationTable>& table, Generatio
     using Row = GenerationSummary;
     const std::vector<Row>& rows = group == GenerationGroup::Type ? table->types : table->batches;
     const ColumnsOf column(table, rows);
-    const auto time = [&column](std::string key, std::string title, auto get, int keep = 1) {
-        return column(std::move(key), std::move(title), get,
+    const GenerationColumns of(*table);
+    const auto part = [&column](GenerationPart which, int keep = 1) {
+        return column(std::string(wordOf(which)) + "_ns", std::string(wordOf(which)),
+                      [which](const Row& row) {
+                          return row.onGpu ? std::optional(row.parts[static_cast<std::size_t>(which)])
+                                           : std::nullopt;
+                      },
                       {.unit = Unit::Nanoseconds, .keep = keep, .unitGroup = 1});
     };
-    const auto figure = [](double query::TimeFigures::*member) {
-        return [member](const Row& row) { return row.wall.*member; };
-    };
-    const auto part = [&time](GenerationPart which, int keep = 1) {
-        return time(std::string(wordOf(which)) + "_ns", std::string(wordOf(which)),
-                    [which](const Row& row) {
-                        return row.onGpu ? std::optional(row.parts[static_cast<std::size_t>(which)])
-                                         : std::nullopt;
-                    },
-                    keep);
-    };
     Table made{.rows = rows.size()};
-    made.columns = {
-        column.programs("run", [run = table->run.run](const Row&) { return run.value; }),
-        column("type", "type", [](const Row& row) { return std::string(wordOf(row.type)); }, {.keep = 2}),
-        column("batch", "batch", &Row::sequences, {.keep = 2}),
-        column("context_from", "context from", &Row::contextFrom),
-        column("context_to", "to", &Row::contextTo),
-        column("iterations", "count", [](const Row& row) { return row.wall.n; }, {.keep = 2}),
-        time("mean_ns", "mean", figure(&query::TimeFigures::mean)),
-        time("p50_ns", "p50", figure(&query::TimeFigures::p50), 2),
-        time("p90_ns", "p90", figure(&query::TimeFigures::p90)),
-        time("p99_ns", "p99", figure(&query::TimeFigures::p99), 2),
-        time("gpu_ns", "GPU busy",
-             [](const Row& row) { return row.onGpu ? std::optional(row.gpuBusy) : std::nullopt; }, 2),
-        time("host_ns", "GPU waits",
-             [](const Row& row) { return row.onGpu ? std::optional(row.gpuIdle) : std::nullopt; }),
-        part(GenerationPart::Attention),
-        part(GenerationPart::Products),
-        part(GenerationPart::Sampling),
-        part(GenerationPart::Other, 0),
-        part(GenerationPart::Communication),
-        part(GenerationPart::Copies, 0),
-        column("tokens_per_second", "tokens/s", &Row::tokensPerSecond),
-        column.programs("bytes", &Row::bytes),
-        column.programs("bytes_source", [](const Row& row) { return cellOrNull(wordOf(row.bytesSource)); }),
-        column("bandwidth_percent", "bandwidth",
-               [snapshot = table.get()](const Row& row) { return snapshot->bandwidthPercent(row); },
-               {.unit = Unit::Percent})};
+    made.columns = {column.programs("run", [run = table->run.run](const Row&) { return run.value; })};
+    for (const auto* each : {&of.type, &of.batch, &of.contextFrom, &of.contextTo, &of.iterations, &of.mean,
+                             &of.p50, &of.p90, &of.p99, &of.gpuBusy, &of.gpuWaits})
+        made.columns.push_back(column(*each));
+    for (Column& each : std::vector<Column>{
+             part(GenerationPart::Attention), part(GenerationPart::Products), part(GenerationPart::Sampling),
+             part(GenerationPart::Other, 0), part(GenerationPart::Communication),
+             part(GenerationPart::Copies, 0), column(of.tokensPerSecond),
+             column.programs("bytes", &Row::bytes),
+             column.programs("bytes_source",
+                             [](const Row& row) { return cellOrNull(wordOf(row.bytesSource)); }),
+             column(of.bandwidth)})
+        made.columns.push_back(std::move(each));
     return made;
 }
 
@@ -220,7 +211,8 @@ Table summariesOf(const std::shared_ptr<const GenerationTable>& table, Generatio
 std::string whyNoGeneration(const GenerationTable& generation)
 {
     return "Run " + std::to_string(generation.run.run.value) +
-           " shows no generation: no range marks an iteration of prefill or decode, and no call of a model decodes with a cache.";
+           " shows no generation: no range marks an iteration of prefill or decode, and no call of a model "
+           "decodes with a cache.";
 }
 
 std::string sourceText(const GenerationTable& generation)
@@ -234,7 +226,7 @@ std::string sourceText(const GenerationTable& generation)
     case IterationSource::ModelShapes:
         return "iterations are calls of " + generation.marks + ", by the shapes of its tensors";
     case IterationSource::ModelCache:
-        return "iterations are calls of " + generation.marks + ", by the growth of its cache";
+        return "iterations are calls of " + generation.marks + ", by what grows from call to call";
     case IterationSource::None:
         break;
     }
@@ -245,7 +237,8 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
 {
     std::vector<std::string> notes;
     if (std::ranges::any_of(generation.rows, [](const GenerationRow& row) { return row.onGpu; }))
-        notes.emplace_back("GPU busy and GPU waits add up to the wall; attention to copies add up to GPU busy.");
+        notes.emplace_back(
+            "GPU busy and GPU waits add up to the wall; attention to copies add up to GPU busy.");
     if (generation.firstToken)
         notes.push_back("Time to first token: " + figuresText(*generation.firstToken) +
                         ": a prefill iteration, from the call of the model until the next call.");
@@ -270,7 +263,8 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
     for (const GenerationRow& row : generation.rows)
         sum += row.wall();
     if (generation.between * 100 > sum)
-        notes.push_back("Between iterations: " + nsText(static_cast<double>(generation.between.count())) + ", " +
+        notes.push_back("Between iterations: " + nsText(static_cast<double>(generation.between.count())) +
+                        ", " +
                         percentText(100 * static_cast<double>(generation.between.count()) /
                                     static_cast<double>((sum + generation.between).count())) +
                         " of the time.");
@@ -279,7 +273,8 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
 
 Table tableOf(std::shared_ptr<const GenerationTable> generation, GenerationGroup group)
 {
-    Table table = group == GenerationGroup::Iteration ? iterationsOf(generation) : summariesOf(generation, group);
+    Table table =
+        group == GenerationGroup::Iteration ? iterationsOf(generation) : summariesOf(generation, group);
     table.whyEmpty = generation->run.run.value == 0 ? "The file has no runs." : whyNoGeneration(*generation);
     if (table.rows > 0) {
         table.heading = heading(*generation);

@@ -120,14 +120,16 @@ FoundSteps stepsFromModelCalls(const ForeignTrace& trace, ProcessIndex process)
     if (calls.empty())
         return {};
     const bool isByCache = std::ranges::any_of(calls, &analysis::GenerationCall::isByCache);
-    FoundSteps found{.source = "calls of " + model.name +
-                               (isByCache ? ", by the growth of its cache" : ", by the shapes of its tensors"),
+    FoundSteps found{.source =
+                         "calls of " + model.name +
+                         (isByCache ? ", by what grows from call to call" : ", by the shapes of its tensors"),
                      .thread = model.thread};
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const analysis::GenerationCall& call = calls[i];
         const bool hasNext = i + 1 < calls.size() && calls[i + 1].generation == call.generation;
         const Timestamp end = hasNext ? model.calls[i + 1].time.start : model.calls[i].time.end;
-        const auto all = call.tokens && call.sequences ? std::optional(*call.tokens * *call.sequences) : std::nullopt;
+        const auto all =
+            call.tokens && call.sequences ? std::optional(*call.tokens * *call.sequences) : std::nullopt;
         found.steps.push_back(
             {.number = static_cast<std::int32_t>(i),
              .start = model.calls[i].time.start.time_since_epoch().count(),

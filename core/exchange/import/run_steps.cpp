@@ -207,9 +207,10 @@ void RunSteps::keepSteps(std::vector<FoundSteps>&& all)
                 trace_.host.push_back(
                     {.start = step.start,
                      .end = step.end,
-                     .name = trace_.strings
-                                 .intern(step.name.empty() ? "step_" + std::to_string(step.number) : step.name)
-                                 .value,
+                     .name =
+                         trace_.strings
+                             .intern(step.name.empty() ? "step_" + std::to_string(step.number) : step.name)
+                             .value,
                      .thread = thread,
                      .kind = HostKind::Step});
         }

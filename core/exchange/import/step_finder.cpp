@@ -154,8 +154,8 @@ FoundSteps stepsFromExecutions(std::span<const StepCandidate> executions)
 bool mayDelimitSteps(std::string_view name)
 {
     constexpr std::size_t kLongest = 64;
-    return (name.size() <= kLongest &&
-            (endsStep(name) || isNamedLikeStep(name) || isNamedLikeIteration(name) || !compiledFunctionOf(name).empty())) ||
+    return (name.size() <= kLongest && (endsStep(name) || isNamedLikeStep(name) ||
+                                        isNamedLikeIteration(name) || !compiledFunctionOf(name).empty())) ||
            !frameworkOfStep(name).empty();
 }
 

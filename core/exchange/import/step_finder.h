@@ -15,7 +15,7 @@ struct FoundStep {
     std::int64_t start = 0;
     std::int64_t end = 0;
     std::optional<std::size_t> range =
-        {}; ///< index of the range that is the step; none: the step was computed
+        {};                ///< index of the range that is the step; none: the step was computed
     std::string name = {}; ///< of a computed step; empty: step_NUMBER
 };
 

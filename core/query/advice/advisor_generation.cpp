@@ -22,8 +22,8 @@ using quantity::Unit;
 
 namespace {
 
-constexpr double kMuchIdle = 0.2;  ///< share of decode iterations from which the host is a limit
-constexpr double kMostHave = 0.8;  ///< share of iterations that have what "each iteration" has
+constexpr double kMuchIdle = 0.2;       ///< share of decode iterations from which the host is a limit
+constexpr double kMostHave = 0.8;       ///< share of iterations that have what "each iteration" has
 constexpr std::int64_t kIdsBytes = 256; ///< of a sequence: more than ids and scores of its tokens
 
 std::string timeWords(double time)
@@ -81,7 +81,8 @@ void Advisor::judgeGeneration()
     if (!generation_.of(StepType::Decode))
         return;
     if (!onGpu_) {
-        for (std::size_t i = static_cast<std::size_t>(analysis::kFirstOfGeneration); i < analysis::kAdviceRules; ++i)
+        for (std::size_t i = static_cast<std::size_t>(analysis::kFirstOfGeneration);
+             i < analysis::kAdviceRules; ++i)
             cannotJudge(static_cast<AdviceRule>(i), kNoGpu);
         return;
     }
@@ -152,8 +153,9 @@ void Advisor::hostBoundDecode()
                               " of the decode iterations: " + timeText(stake.time) + ".",
                   .command = show("generation")};
     if (2 * replayed > all)
-        advice.remedy = "The iterations replay CUDA graphs already: schedule the next one while the GPU works "
-                        "(asynchronous scheduling), and keep the choice of tokens on the GPU.";
+        advice.remedy =
+            "The iterations replay CUDA graphs already: schedule the next one while the GPU works "
+            "(asynchronous scheduling), and keep the choice of tokens on the GPU.";
     add(AdviceRule::HostBoundDecode, stake, std::move(advice));
 }
 
@@ -179,7 +181,8 @@ void Advisor::growingAttention()
     const auto [shortest, longest] = std::ranges::minmax_element(points);
     if (line->at(shortest->first) > 0 && line->at(longest->first) < kMuchGrowth * line->at(shortest->first))
         return;
-    const std::uint32_t source = traces_.sources.of({.kind = "range", .name = "attention of decode iterations"});
+    const std::uint32_t source =
+        traces_.sources.of({.kind = "range", .name = "attention of decode iterations"});
     const Stake stake = sumOver([&, start = shortest->first](const AdviceTrace& trace) {
         const std::vector<Interval> walls = decodeWalls(trace);
         analysis::StakePart part{.group = source};
@@ -192,15 +195,18 @@ void Advisor::growingAttention()
             const Nanoseconds attention = row.part(GenerationPart::Attention);
             ++part.count;
             part.total += attention;
-            part.atStake += std::min(attention, Nanoseconds(std::llround(line->slope * (*row.iteration.context - start))));
+            part.atStake += std::min(
+                attention, Nanoseconds(std::llround(line->slope * (*row.iteration.context - start))));
         }
         return Stake{part.atStake, {part}};
     });
-    find(AdviceRule::GrowingAttention, stake, show("generation"), [&, from = shortest->first, to = longest->first] {
-        return "Attention takes " + timeWords(std::max(0.0, line->at(from))) + " of a decode iteration at a context of " +
-               std::to_string(std::llround(from)) + " and " + timeWords(line->at(to)) + " at " +
-               std::to_string(std::llround(to)) + ": " + timeText(stake.time) + " more than at the shortest.";
-    });
+    find(AdviceRule::GrowingAttention, stake, show("generation"),
+         [&, from = shortest->first, to = longest->first] {
+             return "Attention takes " + timeWords(std::max(0.0, line->at(from))) +
+                    " of a decode iteration at a context of " + std::to_string(std::llround(from)) + " and " +
+                    timeWords(line->at(to)) + " at " + std::to_string(std::llround(to)) + ": " +
+                    timeText(stake.time) + " more than at the shortest.";
+         });
 }
 
 void Advisor::smallBatch()
@@ -211,21 +217,23 @@ void Advisor::smallBatch()
     const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(device);
     const auto rate = sheet ? sheet->ceilings(Precision::Bf16) : analysis::Ceilings{};
     if (!batch || !rate.flops || !rate.bytes) {
-        cannotJudge(AdviceRule::SmallBatch, batch ? "there is no data sheet of the GPU"
-                                                  : "the number of sequences was not recorded");
+        cannotJudge(AdviceRule::SmallBatch,
+                    batch ? "there is no data sheet of the GPU" : "the number of sequences was not recorded");
         return;
     }
     // A weight of two bytes takes part in two operations a sequence.
     const double atRidge = *rate.flops / *rate.bytes;
     if (static_cast<double>(*batch) * kFarBelow > atRidge)
         return;
-    const std::uint32_t source = traces_.sources.of({.kind = "range", .name = "products of decode iterations"});
+    const std::uint32_t source =
+        traces_.sources.of({.kind = "range", .name = "products of decode iterations"});
     const Stake stake = sumOver([&](const AdviceTrace& trace) {
         const std::vector<Interval> walls = decodeWalls(trace);
         analysis::StakePart part{.group = source};
         for (const GenerationRow& row : generation_.rows) {
             const auto within = analysis::intersection(std::vector{row.iteration.wall}, walls);
-            if (row.iteration.type != StepType::Decode || row.numbers.process != trace.numbers.process || within.empty())
+            if (row.iteration.type != StepType::Decode || row.numbers.process != trace.numbers.process ||
+                within.empty())
                 continue;
             ++part.count;
             part.total += row.part(GenerationPart::Products);
@@ -234,9 +242,10 @@ void Advisor::smallBatch()
         return Stake{part.atStake, {part}};
     });
     find(AdviceRule::SmallBatch, stake, show("generation"), [&] {
-        return "A decode iteration reads all weights for " + counted(*batch, "sequence") + "; products of up to about " +
-               std::to_string(std::llround(atRidge)) + " take nearly the same time (weights in bf16, data sheet of " + sheet->name + "). Twice as many save " +
-               timeText(stake.time) + " for each.";
+        return "A decode iteration reads all weights for " + counted(*batch, "sequence") +
+               "; products of up to about " + std::to_string(std::llround(atRidge)) +
+               " take nearly the same time (weights in bf16, data sheet of " + sheet->name +
+               "). Twice as many save " + timeText(stake.time) + " for each.";
     });
 }
 
@@ -258,7 +267,8 @@ void Advisor::stallingPrefill()
                                  generation_.rows[i + 1].iteration.type == StepType::Decode;
         if (!row.iteration.isMixed && (before.iteration.type == StepType::Other || !decodesNext))
             continue;
-        const Nanoseconds usual = row.iteration.isMixed ? Nanoseconds(std::llround(decode.wall.p50)) : Nanoseconds(0);
+        const Nanoseconds usual =
+            row.iteration.isMixed ? Nanoseconds(std::llround(decode.wall.p50)) : Nanoseconds(0);
         ++part.count;
         part.total += row.wall();
         part.atStake += std::max(Nanoseconds(0), row.wall() - usual);
@@ -268,8 +278,8 @@ void Advisor::stallingPrefill()
     find(AdviceRule::StallingPrefill, stake, show("generation"), [&] {
         return counted(part.count, "prefill iteration") + " of up to " +
                timeWords(static_cast<double>(longest.count())) +
-               " delay sequences that are being decoded, whose tokens otherwise take " + timeWords(decode.wall.p50) +
-               ": " + timeText(stake.time) + ".";
+               " delay sequences that are being decoded, whose tokens otherwise take " +
+               timeWords(decode.wall.p50) + ": " + timeText(stake.time) + ".";
     });
 }
 
@@ -299,14 +309,16 @@ void Advisor::hostSampling()
         for (const std::uint32_t index : logitCopies(trace)) {
             const AdviceTrace::Activity& copy = trace.activities[index];
             const auto next = std::ranges::upper_bound(starts, copy.time.start);
-            times.push_back({{copy.time.start, next == starts.end() ? copy.time.end : std::max(*next, copy.time.end)},
-                             copySource(trace.kinds[copy.kind])});
+            times.push_back(
+                {{copy.time.start, next == starts.end() ? copy.time.end : std::max(*next, copy.time.end)},
+                 copySource(trace.kinds[copy.kind])});
         }
         std::ranges::sort(times, {}, [](const GroupedTime& each) { return each.time.start; });
         return isInMost(trace, times) ? stakeOf(std::move(times), decodeWalls(trace)) : Stake{};
     });
     find(AdviceRule::HostSampling, stake, show("generation"), [&] {
-        return "Each decode iteration copies logits to the host, and the GPU waits for the tokens that are chosen there: " +
+        return "Each decode iteration copies logits to the host, and the GPU waits for the tokens that are "
+               "chosen there: " +
                timeText(stake.time) + ".";
     });
 }
@@ -316,7 +328,8 @@ void Advisor::iterationCopies()
     const Stake stake = sumOver([&](const AdviceTrace& trace) {
         const std::vector<std::uint32_t> logits = logitCopies(trace);
         const auto isCopied = [](const ActivityKind& kind) {
-            const bool joins = isKernel(kind) && kind.fullName.find("CatArrayBatchedCopy") != std::string::npos;
+            const bool joins =
+                isKernel(kind) && kind.fullName.find("CatArrayBatchedCopy") != std::string::npos;
             return joins || kind.isBetweenHostAndDevice();
         };
         std::map<std::uint32_t, std::vector<GroupedTime>> bySource;

@@ -2,10 +2,12 @@
 
 #include "core/analysis/memory/block_lives.h"
 #include "core/analysis/stats/statistics.h"
+#include "core/analysis/work/device_sheets.h"
 #include "core/base/error.h"
 #include "core/model/metric.h"
 #include "core/query/generation/iteration_parts.h"
 #include "core/query/kernels/metrics_table.h"
+#include "core/query/runs/run_device.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/work/work_tables.h"
 
@@ -21,7 +23,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kGenerationGroups{"iteration", "type", "batch"};
 
 /// Bytes of all parameters that are held on a GPU, at most at one time.
-std::optional<std::int64_t> weightBytesOf(const store::RunReader& reader, RunId run, const ProcessFilter& filter)
+std::optional<std::int64_t> weightBytesOf(const store::RunReader& reader, RunId run,
+                                          const ProcessFilter& filter)
 {
     std::map<std::int32_t, analysis::BlockLives<std::int64_t>> lives;
     std::int64_t held = 0;
@@ -86,16 +89,24 @@ private:
                 row.bytesSource = BytesSource::Sizes;
             }
         if (std::ranges::any_of(table.rows, [](const GenerationRow& row) { return !row.bytes; }))
-            table.whyNoBytes = "neither metrics of the GPU's memory nor the sizes of weights and cache were recorded";
+            table.whyNoBytes =
+                "neither metrics of the GPU's memory nor the sizes of weights and cache were recorded";
         const DeviceCeilings ceilings = ceilingsOf(reader_, table.run);
+        const std::string device = deviceOfRun(reader_, table.run).name;
+        const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(device);
         table.bandwidth = ceilings.measured.bytes ? ceilings.measured.bytes : ceilings.sheet.bytes;
         table.bandwidthFrom = ceilings.measured.bytes ? ceilings.measuredFrom : ceilings.sheetFrom;
+        // The rate of the memory does not depend on the spec, which recordings of other programs lack.
+        if (!table.bandwidth && sheet && sheet->bytes) {
+            table.bandwidth = sheet->bytes;
+            table.bandwidthFrom = "data sheet of " + sheet->name;
+        }
     }
 
     void addSampledBytes(GenerationTable& table, const std::function<bool()>& cancelled)
     {
-        const MetricsTable sampled = metrics(
-            reader_, {.run = run_, .topology = topology_, .group = MetricsGroup::Step}, cancelled);
+        const MetricsTable sampled =
+            metrics(reader_, {.run = run_, .topology = topology_, .group = MetricsGroup::Step}, cancelled);
         const auto read = sampled.find(kDramRead);
         const auto write = sampled.find(kDramWrite);
         if (!read || !write)
@@ -106,7 +117,8 @@ private:
                 bytes[{row.numbers.process.value_or(-1), *row.step}] =
                     *row.values[*read].bytes + *row.values[*write].bytes;
         for (GenerationRow& row : table.rows)
-            if (const auto known = bytes.find({row.numbers.process.value_or(-1), row.iteration.step.value_or(-1)});
+            if (const auto known =
+                    bytes.find({row.numbers.process.value_or(-1), row.iteration.step.value_or(-1)});
                 row.iteration.step && known != bytes.end()) {
                 row.bytes = static_cast<std::int64_t>(known->second);
                 row.bytesSource = BytesSource::Metrics;
@@ -138,8 +150,8 @@ private:
             if (i + 1 >= table.rows.size() || table.rows[i + 1].iteration.process != iteration.process ||
                 table.rows[i + 1].iteration.generation != iteration.generation)
                 continue;
-            table.between += std::max(Nanoseconds(0),
-                                      table.rows[i + 1].iteration.wall.start - iteration.wall.end);
+            table.between +=
+                std::max(Nanoseconds(0), table.rows[i + 1].iteration.wall.start - iteration.wall.end);
         }
         table.firstToken = figuresOf(std::move(first));
     }
@@ -160,11 +172,13 @@ private:
             const Iteration& iteration = row.iteration;
             const bool isFirst = walls.empty();
             summary.type = iteration.type;
-            summary.sequences = isFirst || summary.sequences == iteration.sequences ? iteration.sequences
-                                                                                     : std::nullopt;
+            summary.sequences =
+                isFirst || summary.sequences == iteration.sequences ? iteration.sequences : std::nullopt;
             if (iteration.context) {
-                summary.contextFrom = std::min(summary.contextFrom.value_or(*iteration.context), *iteration.context);
-                summary.contextTo = std::max(summary.contextTo.value_or(*iteration.context), *iteration.context);
+                summary.contextFrom =
+                    std::min(summary.contextFrom.value_or(*iteration.context), *iteration.context);
+                summary.contextTo =
+                    std::max(summary.contextTo.value_or(*iteration.context), *iteration.context);
             }
             walls.push_back(static_cast<double>(row.wall().count()));
             byWall.emplace_back(row.wall(), index);
@@ -173,13 +187,14 @@ private:
                 summary.parts[part] += static_cast<double>(row.parts[part].count()) / count;
             summary.gpuBusy += static_cast<double>(row.gpuBusy().count()) / count;
             summary.gpuIdle += static_cast<double>(row.gpuIdle().count()) / count;
+            summary.unrecorded += static_cast<double>(iteration.unrecorded.count()) / count;
             knowsTokens = knowsTokens && iteration.newTokens;
             tokens += static_cast<double>(iteration.newTokens.value_or(0));
             seconds += walls.back() / 1e9;
             knowsBytes = knowsBytes && row.bytes;
             bytes += static_cast<double>(row.bytes.value_or(0)) / count;
-            summary.bytesSource = isFirst || summary.bytesSource == row.bytesSource ? row.bytesSource
-                                                                                    : BytesSource::None;
+            summary.bytesSource =
+                isFirst || summary.bytesSource == row.bytesSource ? row.bytesSource : BytesSource::None;
         }
         if (knowsTokens && seconds > 0)
             summary.tokensPerSecond = tokens / seconds;
@@ -197,7 +212,8 @@ private:
     ProcessFilter filter_;
 };
 
-std::optional<double> percentOf(const std::optional<double>& bandwidth, std::optional<double> bytes, double ns)
+std::optional<double> percentOf(const std::optional<double>& bandwidth, std::optional<double> bytes,
+                                double ns)
 {
     if (!bandwidth || !bytes || ns <= 0 || *bandwidth <= 0)
         return {};
@@ -242,8 +258,9 @@ Nanoseconds GenerationRow::gpuBusy() const
 std::optional<double> GenerationRow::tokensPerSecond() const
 {
     const double seconds = static_cast<double>(wall().count()) / 1e9;
-    return iteration.newTokens && seconds > 0 ? std::optional(static_cast<double>(*iteration.newTokens) / seconds)
-                                              : std::nullopt;
+    return iteration.newTokens && seconds > 0
+               ? std::optional(static_cast<double>(*iteration.newTokens) / seconds)
+               : std::nullopt;
 }
 
 std::optional<std::int64_t> GenerationRow::outputTokens() const
@@ -281,8 +298,8 @@ std::optional<TimeFigures> figuresOf(std::vector<double> times)
                        .p99 = analysis::quantile(times, 0.99)};
 }
 
-GenerationTable generation(const store::RunReader& reader, std::optional<RunId> run, const ProcessQuery& topology,
-                           const std::function<bool()>& cancelled)
+GenerationTable generation(const store::RunReader& reader, std::optional<RunId> run,
+                           const ProcessQuery& topology, const std::function<bool()>& cancelled)
 {
     GenerationTable table;
     reader.atOnce([&] {

@@ -37,8 +37,9 @@ struct GenerationRow {
     std::optional<std::int32_t> rank = {}; ///< of the process
     ProcessNumbers numbers = {};
     bool onGpu = false;
-    std::array<Nanoseconds, kGenerationParts> parts{}; ///< disjoint; their sum is the time that the GPU is busy
-    std::optional<std::int64_t> bytes = {};            ///< of device memory
+    std::array<Nanoseconds, kGenerationParts>
+        parts{};                            ///< disjoint; their sum is the time that the GPU is busy
+    std::optional<std::int64_t> bytes = {}; ///< of device memory
     BytesSource bytesSource = BytesSource::None;
 
     Nanoseconds wall() const { return iteration.wall.length(); }
@@ -71,10 +72,12 @@ struct GenerationSummary {
     std::array<double, kGenerationParts> parts{}; ///< ns, means
     double gpuBusy = 0;
     double gpuIdle = 0;
+    double unrecorded = 0;                      ///< of it, for what was not recorded
     std::optional<double> tokensPerSecond = {}; ///< tokens of all by the sum of their times
     std::optional<double> bytes = {};           ///< mean; none: not known of all
     BytesSource bytesSource = BytesSource::None;
-    std::int32_t median = 0; ///< index in GenerationTable::rows of the iteration whose time is the median, or the next longer one
+    std::int32_t median =
+        0; ///< index in GenerationTable::rows of the iteration whose time is the median, or the next longer one
 };
 
 /// The iterations of a program that generates text. \see iterationsOf()
@@ -82,8 +85,8 @@ struct GenerationTable {
     store::RunRecord run = {};
     std::vector<GenerationRow> rows = {}; ///< by process, then start
     IterationSource source = IterationSource::None;
-    std::string marks = {};               ///< who marks the iterations, or the class of the model
-    StepChoice choice = {};               ///< of the run's steps
+    std::string marks = {}; ///< who marks the iterations, or the class of the model
+    StepChoice choice = {}; ///< of the run's steps
     bool hasProcesses = false;
     std::optional<double> bandwidth = {}; ///< B/s that the GPU's memory reaches
     std::string bandwidthFrom = {};       ///< "measured copy", "data sheet of NVIDIA H200"; without one, why
@@ -92,7 +95,8 @@ struct GenerationTable {
     /// Of the first tokens: iterations of type prefill that a program waits for. A server's requests are not followed.
     std::optional<TimeFigures> firstToken = {};
     std::optional<TimeFigures> perToken = {}; ///< of iterations of type decode: each makes a token a sequence
-    Nanoseconds between{0};                   ///< from the end of an iteration to the next of the same generation, or of a server
+    Nanoseconds between{
+        0}; ///< from the end of an iteration to the next of the same generation, or of a server
 
     /// Share of what the memory reaches, per cent.
     std::optional<double> bandwidthPercent(const GenerationRow& row) const;

@@ -46,14 +46,16 @@ public:
         const KernelFamily family = kernels_.familyOf(event);
         if (family == KernelFamily::Collective)
             return GenerationPart::Communication;
-        const bool isOutside = iteration.call && event.launched != Timestamp{} &&
-                               (event.launched < iteration.call->start || event.launched >= iteration.call->end);
+        const bool isOutside =
+            iteration.call && event.launched != Timestamp{} &&
+            (event.launched < iteration.call->start || event.launched >= iteration.call->end);
         if (isOutside || isSamplingPlace(event.path) || isSamplingKernel(event.name, family))
             return GenerationPart::Sampling;
         if (family == KernelFamily::Attention || family == KernelFamily::Softmax)
             return GenerationPart::Attention;
-        return family == KernelFamily::Matmul || family == KernelFamily::Convolution ? GenerationPart::Products
-                                                                                     : GenerationPart::Other;
+        return family == KernelFamily::Matmul || family == KernelFamily::Convolution
+                   ? GenerationPart::Products
+                   : GenerationPart::Other;
     }
 
 private:
@@ -68,13 +70,14 @@ private:
     }
     bool isSamplingKernel(StringId name, KernelFamily family)
     {
-        if (family == KernelFamily::Matmul || family == KernelFamily::Attention || family == KernelFamily::Norm)
+        if (family == KernelFamily::Matmul || family == KernelFamily::Attention ||
+            family == KernelFamily::Norm)
             return false; // top-k of experts is fused into products; attention has kernels for sampled keys
         const auto [known, isNew] = names_.try_emplace(name, false);
         if (isNew && name) {
             const std::string_view text = reader_.text(name);
-            known->second = hasAny(text, kSamplingKernels) && !hasWord(text, "gating") && !hasWord(text, "moe") &&
-                            !hasWord(text, "upsampl") && !hasWord(text, "downsampl");
+            known->second = hasAny(text, kSamplingKernels) && !hasWord(text, "gating") &&
+                            !hasWord(text, "moe") && !hasWord(text, "upsampl") && !hasWord(text, "downsampl");
         }
         return known->second;
     }
@@ -90,7 +93,8 @@ void setParts(GenerationRow& row, std::array<std::vector<Interval>, kGenerationP
 {
     std::vector<Interval> counted;
     for (std::size_t part = 0; part < kGenerationParts; ++part) {
-        const std::vector<Interval> own = analysis::difference(analysis::unionOf(std::move(times[part])), counted);
+        const std::vector<Interval> own =
+            analysis::difference(analysis::unionOf(std::move(times[part])), counted);
         row.parts[part] = analysis::lengthOf(own);
         counted.insert(counted.end(), own.begin(), own.end());
         counted = analysis::unionOf(std::move(counted));
@@ -109,7 +113,8 @@ bool addIterationParts(const store::RunReader& reader, RunId run, const ProcessF
     };
     std::map<ProcessIndex, OfProcess> processes;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        OfProcess& of = processes.try_emplace(rows[i].iteration.process, OfProcess{i, i, false}).first->second;
+        OfProcess& of =
+            processes.try_emplace(rows[i].iteration.process, OfProcess{i, i, false}).first->second;
         of.last = i + 1;
     }
     PartsOfKernels parts(reader, run);
@@ -129,8 +134,8 @@ bool addIterationParts(const store::RunReader& reader, RunId run, const ProcessF
         of.onGpu = true;
         const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(of.first);
         const auto end = rows.begin() + static_cast<std::ptrdiff_t>(of.last);
-        auto row = std::ranges::upper_bound(begin, end, event.start, {},
-                                            [](const GenerationRow& each) { return each.iteration.wall.end; });
+        auto row = std::ranges::upper_bound(
+            begin, end, event.start, {}, [](const GenerationRow& each) { return each.iteration.wall.end; });
         for (; row != end && row->iteration.wall.start < event.end; ++row) {
             const Interval& wall = row->iteration.wall;
             times[static_cast<std::size_t>(row - rows.begin())]

@@ -3,6 +3,7 @@
 #include "core/model/environment_facts.h"
 #include "core/model/generation_mark.h"
 #include "core/query/generation/model_calls.h"
+#include "core/query/runs/step_paths.h"
 #include "core/query/steps/step_tables.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct ComputedSteps {
     IterationSource source = IterationSource::None;
 };
 
-/// \param fact  as the import stored it: `calls of LlamaForCausalLM, by the growth of its cache`
+/// \param fact  as the import stored it: `calls of LlamaForCausalLM, by what grows from call to call`
 ComputedSteps computedFrom(std::string_view fact)
 {
     constexpr std::string_view kBegin = "calls of ";
@@ -79,7 +80,7 @@ public:
         });
         if (!isOfProgram)
             return found;
-        found.source = marks_.empty() ? IterationSource::Steps : IterationSource::Marks;
+        found.source = framework_.empty() && !areNamed_ ? IterationSource::Steps : IterationSource::Marks;
         found.marks = framework_;
         if (const ComputedSteps computed = computedFrom(factOf(reader_.environment(run), "steps.source"));
             framework_.empty() && computed.source != IterationSource::None) {
@@ -96,7 +97,8 @@ public:
                                 .step = row.step,
                                 .process = row.inRun,
                                 .type = isTyped ? row.type : StepType::Other,
-                                .wall = row.partition.wall};
+                                .wall = row.partition.wall,
+                                .unrecorded = row.unrecorded};
             if (marks != marks_.end())
                 for (const GenerationMark& mark : marks->second)
                     addMark(iteration, mark);
@@ -106,14 +108,14 @@ public:
                 iteration.call = call->second;
             found.list.push_back(std::move(iteration));
         }
-        std::ranges::stable_sort(found.list, {}, [](const Iteration& each) {
-            return std::pair(each.process, each.wall.start);
-        });
+        std::ranges::stable_sort(
+            found.list, {}, [](const Iteration& each) { return std::pair(each.process, each.wall.start); });
         return found;
     }
 
 private:
-    static std::int32_t generationOf(std::map<ProcessIndex, std::int32_t>& generations, const Iteration& iteration)
+    static std::int32_t generationOf(std::map<ProcessIndex, std::int32_t>& generations,
+                                     const Iteration& iteration)
     {
         const auto [known, isNew] = generations.try_emplace(iteration.process, 0);
         if (!isNew && iteration.type != StepType::Decode)
@@ -125,6 +127,7 @@ private:
     {
         std::unordered_map<StringId, std::optional<GenerationMark>> known;
         std::unordered_map<StringId, bool> models;
+        StepPaths stepPaths(reader_);
         reader_.eachRange({.run = run}, [&](const Range& range) {
             if (range.step == kNoStep || !filter_.has(range.thread) || !range.name)
                 return true;
@@ -132,11 +135,15 @@ private:
             const auto [mark, isNew] = known.try_emplace(range.name);
             if (isNew) {
                 mark->second = generationMarkOf(reader_.text(range.name));
-                if (mark->second && !mark->second->framework.empty() && framework_.empty())
+                // Profilers add marks of vLLM's kind around those of another server.
+                if (mark->second && !mark->second->framework.empty() &&
+                    (framework_.empty() || framework_ == "vLLM"))
                     framework_ = mark->second->framework;
             }
-            if (mark->second)
+            if (mark->second) {
                 marks_[key].push_back(*mark->second);
+                areNamed_ = areNamed_ || stepPaths.isStep(range);
+            }
             const auto [isModel, isNewPath] = models.try_emplace(range.path, false);
             if (isNewPath && range.path)
                 isModel->second = !modelOf(reader_.text(range.path)).empty();
@@ -152,6 +159,7 @@ private:
     std::map<StepKey, std::vector<GenerationMark>> marks_;
     std::map<StepKey, analysis::Interval> calls_; ///< the first call of a model in a step
     std::string framework_;
+    bool areNamed_ = false; ///< names of steps are marks
 };
 
 } // namespace

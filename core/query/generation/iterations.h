@@ -16,21 +16,25 @@ namespace tilescope::query {
 
 /// One pass of a model while it generates text: it processes prompts, or a token of each sequence.
 struct Iteration {
-    std::int32_t number = 0;             ///< of the step; without steps counted from 0 in its process
+    std::int32_t number = 0;               ///< of the step; without steps counted from 0 in its process
     std::optional<std::int32_t> step = {}; ///< of the recording; none: the iteration is no step
     ProcessIndex process = {};             ///< none: the only one
     StepType type = StepType::Other;       ///< Prefill, Decode or Other
     std::string why = {};                  ///< type Other: why it is not known
-    std::optional<std::int32_t> generation = {}; ///< counts the prompts of a program, from 0; none: a server's iteration
+    std::optional<std::int32_t> generation =
+        {}; ///< counts the prompts of a program, from 0; none: a server's iteration
     std::optional<std::int64_t> sequences = {};
-    std::optional<std::int64_t> prompts = {};      ///< sequences among them whose prompts are processed
-    std::optional<std::int64_t> newTokens = {};    ///< that the model processes, of all sequences
-    std::optional<double> context = {}; ///< tokens of a sequence in the cache afterwards: their mean over the sequences
+    std::optional<std::int64_t> prompts = {};   ///< sequences among them whose prompts are processed
+    std::optional<std::int64_t> newTokens = {}; ///< that the model processes, of all sequences
+    std::optional<double> context =
+        {}; ///< tokens of a sequence in the cache afterwards: their mean over the sequences
     std::optional<std::int64_t> cacheBytes = {};
     bool isChunked = false;
     bool isSpeculative = false;
     bool isMixed = false;
     analysis::Interval wall{};
+    Nanoseconds unrecorded{
+        0}; ///< the GPU works on, or waits for, what was not recorded (StepRow); 0 where it is little
     std::optional<analysis::Interval> call = {}; ///< of the model; what runs outside of it chooses the token
 };
 
@@ -40,7 +44,7 @@ enum class IterationSource : std::uint8_t {
     Marks,       ///< ranges that name them
     Steps,       ///< steps of type prefill and decode, of Tilescope's own runs
     ModelShapes, ///< calls of a model, by the shapes of its tensors
-    ModelCache,  ///< calls of a model, by the growth of its cache
+    ModelCache,  ///< calls of a model, by the growth of its cache or of the ids of its tokens
 };
 std::string_view wordOf(IterationSource source); ///< marks, steps, shapes, cache, none
 

@@ -63,8 +63,8 @@ largestModels(const store::RunReader& reader, RunId run, const ProcessFilter& fi
 /// The last call that begins before the time and ends after it; null: none does.
 ModelCall* callAt(std::vector<ModelCall>& calls, Timestamp time)
 {
-    const auto next = std::ranges::upper_bound(
-        calls, time, {}, [](const ModelCall& call) { return call.time.start; });
+    const auto next =
+        std::ranges::upper_bound(calls, time, {}, [](const ModelCall& call) { return call.time.start; });
     return next != calls.begin() && time < std::prev(next)->time.end ? &*std::prev(next) : nullptr;
 }
 
@@ -113,18 +113,19 @@ void addIterations(const std::vector<ModelCall>& calls, const std::vector<analys
         const analysis::GenerationCall& call = found[i];
         const bool hasNext = i + 1 < calls.size() && found[i + 1].generation == call.generation;
         const bool isKnown = call.tokens && call.sequences;
-        list.push_back({.number = static_cast<std::int32_t>(i),
-                        .process = process,
-                        .type = call.type,
-                        .why = std::string(call.why),
-                        .generation = call.generation,
-                        .sequences = call.sequences,
-                        .prompts = call.type == StepType::Prefill ? call.sequences : std::nullopt,
-                        .newTokens = isKnown ? std::optional(*call.tokens * *call.sequences) : std::nullopt,
-                        .context = call.context ? std::optional(static_cast<double>(*call.context)) : std::nullopt,
-                        .cacheBytes = call.cacheBytes,
-                        .wall = {calls[i].time.start, hasNext ? calls[i + 1].time.start : calls[i].time.end},
-                        .call = calls[i].time});
+        list.push_back(
+            {.number = static_cast<std::int32_t>(i),
+             .process = process,
+             .type = call.type,
+             .why = std::string(call.why),
+             .generation = call.generation,
+             .sequences = call.sequences,
+             .prompts = call.type == StepType::Prefill ? call.sequences : std::nullopt,
+             .newTokens = isKnown ? std::optional(*call.tokens * *call.sequences) : std::nullopt,
+             .context = call.context ? std::optional(static_cast<double>(*call.context)) : std::nullopt,
+             .cacheBytes = call.cacheBytes,
+             .wall = {calls[i].time.start, hasNext ? calls[i + 1].time.start : calls[i].time.end},
+             .call = calls[i].time});
     }
 }
 
@@ -173,7 +174,8 @@ void addModelCalls(const store::RunReader& reader, RunId run, const ProcessQuery
             addShapes(reader, run, filter, process, calls);
         std::vector<LivedBlock> blocks;
         if (std::ranges::any_of(calls, [](const ModelCall& call) { return !call.tokens; }))
-            blocks = blocksOf(reader, run, filter, process, {calls.front().time.start, calls.back().time.end});
+            blocks =
+                blocksOf(reader, run, filter, process, {calls.front().time.start, calls.back().time.end});
         const std::vector<analysis::GenerationCall> generated = analysis::generationCalls(calls, blocks);
         if (generated.empty())
             continue;

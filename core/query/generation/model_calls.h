@@ -16,6 +16,7 @@ std::string_view modelOf(std::string_view path);
 void addShapesOf(std::string_view op, std::string_view shapes, analysis::ModelCall& call);
 
 /// Adds the calls of the model that takes most of the time, if they generate.
-void addModelCalls(const store::RunReader& reader, RunId run, const ProcessQuery& topology, Iterations& found);
+void addModelCalls(const store::RunReader& reader, RunId run, const ProcessQuery& topology,
+                   Iterations& found);
 
 } // namespace tilescope::query

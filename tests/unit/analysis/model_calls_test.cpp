@@ -18,6 +18,8 @@ public:
     std::int64_t batch = 4;
     std::int64_t hidden = 768;
     std::int64_t keyBytes = 512; ///< of a token and layer, and as many of values
+    bool isStatic = false;       ///< the cache has a fixed size
+    bool isWithoutCache = false;
 
     void generate(std::int64_t prompt, std::int64_t tokens)
     {
@@ -36,6 +38,8 @@ public:
         for (std::int64_t layer = 0; layer < layers; ++layer) {
             block(batch * tokens * hidden * 2, 0);
             block(batch * tokens * hidden * 8, 0);
+            if (isStatic || isWithoutCache)
+                continue;
             block(batch * context * keyBytes, kPeriod);
             block(batch * context * keyBytes, kPeriod);
             block(batch * context, 0); // a mask
@@ -67,7 +71,8 @@ TEST(ModelCalls, FindsPromptsContextAndBatchByTheCache)
             EXPECT_EQ(found[i].tokens, place == 0 ? *found[i].context : 1) << i;
             EXPECT_EQ(found[i].sequences, batch) << i;
             EXPECT_EQ(found[i].generation, isSecond ? 1 : 0) << i;
-            EXPECT_EQ(found[i].cacheBytes, *found[i].context * batch * 2 * program.layers * program.keyBytes) << i;
+            EXPECT_EQ(found[i].cacheBytes, *found[i].context * batch * 2 * program.layers * program.keyBytes)
+                << i;
         }
     }
 }
@@ -79,7 +84,8 @@ TEST(ModelCalls, TakesNoPromptWhereTheRecordingBeginsLater)
         program.call(context, 1);
     const std::vector<GenerationCall> found = generationCalls(program.calls, program.blocks);
     ASSERT_EQ(found.size(), 10U);
-    EXPECT_TRUE(std::ranges::all_of(found, [](const GenerationCall& call) { return call.type == StepType::Decode; }));
+    EXPECT_TRUE(
+        std::ranges::all_of(found, [](const GenerationCall& call) { return call.type == StepType::Decode; }));
     EXPECT_EQ(found.front().context, 200);
 }
 
@@ -101,13 +107,41 @@ TEST(ModelCalls, FindsNothingInCallsThatDoNotGenerate)
     EXPECT_TRUE(generationCalls(equal.calls, {}).empty()) << "nothing but the calls is known";
 }
 
+TEST(ModelCalls, FindsCallsWithACacheOfFixedSizeByTheIdsBetweenThem)
+{
+    GeneratingProgram program;
+    program.isStatic = true;
+    program.generate(128, 8);
+    program.generate(37, 20);
+    const std::vector<GenerationCall> found = generationCalls(program.calls, program.blocks);
+    ASSERT_EQ(found.size(), 28U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto place = static_cast<std::int64_t>(i >= 8 ? i - 8 : i);
+        EXPECT_EQ(found[i].type, place == 0 ? StepType::Prefill : StepType::Decode) << i;
+        EXPECT_EQ(found[i].context, (i >= 8 ? 37 : 128) + place) << i;
+        EXPECT_EQ(found[i].sequences, 4) << i;
+        EXPECT_FALSE(found[i].cacheBytes) << "of fixed size";
+    }
+}
+
+TEST(ModelCalls, FindsNoDecodeWithoutACache)
+{
+    GeneratingProgram program;
+    program.isWithoutCache = true;
+    for (std::int64_t context = 50; context < 70; ++context)
+        program.call(context, context);
+    EXPECT_TRUE(generationCalls(program.calls, program.blocks).empty());
+}
+
 TEST(ModelCalls, ReadsShapes)
 {
     std::vector<ModelCall> calls;
     for (std::int64_t i = 0; i < 5; ++i)
         calls.push_back({.time = {timestampAt(i * kPeriod), timestampAt(i * kPeriod + 10)},
                          .sequences = 2,
-                         .tokens = i == 0 ? 64 : i == 3 ? 5 : 1,
+                         .tokens = i == 0   ? 64
+                                   : i == 3 ? 5
+                                            : 1,
                          .context = 64 + i});
     const std::vector<GenerationCall> found = generationCalls(calls, {});
     ASSERT_EQ(found.size(), 5U);

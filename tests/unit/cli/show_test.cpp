@@ -49,6 +49,45 @@ TEST_F(Show, RunsWhoseStartIsUnknownSayNull)
     EXPECT_THAT(run({"runs", "--run", "1"}), HasSubstr("started"));
 }
 
+TEST_F(Show, GenerationOfARunThatTrainsIsASentence)
+{
+    EXPECT_EQ(valid({"generation", "--run", "1"}, "generation"), json::array());
+    EXPECT_THAT(run({"generation", "--run", "1"}), HasSubstr("shows no generation"));
+}
+
+TEST_F(Show, GenerationKeepsTheContractInAllItsGroups)
+{
+    {
+        FakeTrace trace;
+        for (int i = 0; i < 4; ++i) {
+            trace.step(i, 1000 * i, 1000 * i + 900)
+                .range(i == 0 ? "step/execute_context_1(64)_generation_0(0)"
+                              : "step/execute_context_0(0)_generation_1(1)",
+                       1000 * i, 1000 * i + 800);
+            trace.kernel(kGemm, 1000 * i + 100, 1000 * i + 300).at("step").launchedAt(1000 * i + 5);
+        }
+        store::RunWriter writer(file(), trace.strings());
+        store::RunHeader header{"serve", "trace", R"({"workload":"trace"})", "h5", "Tilescope test"};
+        header.clockOrigin = timestampAt(0);
+        writer.beginRun(header);
+        writer.write(trace.batch());
+        writer.endRun(okResult("cuda:0"));
+    }
+    const json rows = valid({"generation", "--run", "4"}, "generation");
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0]["type"], "prefill");
+    EXPECT_EQ(rows[0]["tokens"], 64);
+    EXPECT_EQ(rows[1]["batch"], 1);
+    EXPECT_EQ(rows[1]["gpu_ns"].get<int>() + rows[1]["host_ns"].get<int>(), rows[1]["wall_ns"].get<int>());
+    EXPECT_TRUE(rows[1]["bytes"].is_null());
+    const json types = valid({"generation", "--run", "4", "--group", "type"}, "generation");
+    ASSERT_EQ(types.size(), 2u);
+    EXPECT_EQ(types[1]["iterations"], 3);
+    EXPECT_EQ(types[1]["p50_ns"], 900);
+    EXPECT_EQ(valid({"generation", "--run", "4", "--group", "batch"}, "generation").size(), 2u);
+    EXPECT_THAT(run({"generation", "--run", "4"}), HasSubstr("Time per output token"));
+}
+
 TEST_F(Show, CountersHaveFiguresOfTheTracedStepsOrOfASpan)
 {
     const json counters = valid({"counters", "--run", "1"}, "counters");

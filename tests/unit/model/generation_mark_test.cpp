@@ -33,8 +33,8 @@ TEST(GenerationMark, ReadsSequencesAndTokensOfSglang)
 
 TEST(GenerationMark, ReadsBothPhasesOfVllm)
 {
-    const GenerationMark mixed =
-        markOf("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)");
+    const GenerationMark mixed = markOf("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_"
+                                        "generation_37(sq37sk34489sqsq37sqsk34489)");
     EXPECT_EQ(mixed.type, StepType::Prefill);
     EXPECT_TRUE(mixed.isMixed());
     EXPECT_TRUE(mixed.isChunked) << "more tokens in the cache than are new";
@@ -74,7 +74,8 @@ TEST(GenerationMark, SaysWhereAMarkTellsNoType)
         EXPECT_EQ(markOf(name).type, StepType::Other) << name;
         EXPECT_FALSE(markOf(name).why.empty()) << name;
     }
-    for (const std::string_view name : {"ProfilerStep#3", "execute_kernel", "forward", "decoder", "train_step"})
+    for (const std::string_view name :
+         {"ProfilerStep#3", "execute_kernel", "forward", "decoder", "train_step"})
         EXPECT_FALSE(generationMarkOf(name)) << name;
 }
 
