@@ -93,6 +93,22 @@ Table memoryTable(const ComparisonPtr& comparison)
             .rows = comparison->memory.size()};
 }
 
+/// Programs that generate text, by token.
+Table tokensTable(const ComparisonPtr& comparison)
+{
+    using query::ComparedToken;
+    const ColumnsOf column(comparison, comparison->tokens);
+    const Shown time{.unit = Unit::Nanoseconds, .unitGroup = 1};
+    return {.heading = "Generation: a decode iteration makes a token of each sequence",
+            .columns = {column.programs("what", &ComparedToken::what),
+                        column.people("what", &ComparedToken::words, {.keep = 2}),
+                        column("a_ns", "A", &ComparedToken::a, time),
+                        column("b_ns", "B", &ComparedToken::b, time),
+                        column("difference_ns", "difference", &ComparedToken::change,
+                               {.unit = Unit::Nanoseconds, .meaning = Meaning::Difference, .unitGroup = 1})},
+            .rows = comparison->tokens.size()};
+}
+
 Table groupsTable(const ComparisonPtr& comparison, const std::vector<ComparedGroup>& groups,
                   const std::string& heading, const GroupDifferenceColumns& of)
 {
@@ -497,6 +513,7 @@ std::vector<NamedTable> tablesOf(ComparisonPtr comparison)
         {"environment", factsTable(comparison, comparison->environment, "What else differs")},
         {"times", timesTable(comparison)},
         {"parts", partsTable(comparison)},
+        {"per_token", tokensTable(comparison)},
         {"memory", memoryTable(comparison)},
         {"families", groupsTable(comparison, comparison->families,
                                  (ops ? "Op families: self time " : "Kernel families: GPU time ") + when,

@@ -586,6 +586,9 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
     comparison.change = stepChange({a, comparison.a.runs, sideA.step}, {b, comparison.b.runs, sideB.step},
                                    comparison.delta(), topology);
     compareLines(comparison, a, b, topology);
+    if (comparison.a.run.coversRecording() && comparison.b.run.coversRecording())
+        comparison.tokens = compareTokens(generation(a, comparison.a.run.run, topology),
+                                          generation(b, comparison.b.run.run, topology));
     return comparison;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/analysis/compare/comparison.h"
 #include "core/analysis/compare/run_comparison.h"
+#include "core/query/compare/compared_tokens.h"
 #include "core/query/compare/step_change.h"
 #include "core/query/memory/memory_difference.h"
 #include "core/query/memory/memory_tables.h"
@@ -74,6 +75,7 @@ struct Comparison {
     std::vector<ComparedTime> times = {}; ///< the step first; those that both runs measured
     /// The wall times of the recorded steps, where a side has no timed steps; none if it has no steps at all.
     std::optional<analysis::TimeDifference> recordedStep = {};
+    std::vector<ComparedToken> tokens = {}; ///< of programs that generate text; else empty
     std::vector<ComparedMemory> memory = {};
     std::optional<MemoryDifference> held = {}; ///< only if requested: memoryDifference()
     std::vector<ComparedGroup> families = {};  ///< of kernels, or of ops where neither ran on a GPU
