@@ -9,6 +9,7 @@
 #include "ui/kit/peak_text.h"
 #include "ui/kit/step_text.h"
 #include "ui/kit/tone.h"
+#include "ui/overview/generation_figures.h"
 #include "ui/overview/overview_missing.h"
 #include "ui/overview/overview_steps.h"
 
@@ -521,6 +522,11 @@ std::vector<KeyFigure> keyFigures(const OverviewData& data)
         if (std::ranges::all_of(data.runs, isOnCpu))
             return {timeInSteps(data), timeInOps(data), peakMemory(data)};
         return {timeInSteps(data), gpuBusy(data), idle(data), peakMemory(data)};
+    }
+    if (showsGeneration(data)) {
+        std::vector<KeyFigure> figures = generationFigures(data);
+        figures.push_back(peakMemory(data));
+        return figures;
     }
     // A recording of another program has no timed steps and no spec, so the other cards would be empty.
     if (std::ranges::all_of(data.runs,

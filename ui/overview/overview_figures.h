@@ -54,7 +54,7 @@ struct KeyFigure {
 };
 
 /// Step time, GPU busy, idle time, peak memory, MFU (throughput where the FLOPs are not known), cost of
-/// tracing. Where no run was traced on a GPU, the two longest phases take the place of what is about the GPU. Of recordings
+/// tracing. Of runs that generate text those of generationFigures() and peak memory. Where no run was traced on a GPU, the two longest phases take the place of what is about the GPU. Of recordings
 /// of other programs the mean traced step, GPU busy, idle time (without a GPU time in ops), peak memory. Of a time
 /// span only what events say: time in steps, GPU busy, idle time (without a GPU time in ops), peak memory.
 std::vector<KeyFigure> keyFigures(const OverviewData& data);

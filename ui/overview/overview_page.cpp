@@ -14,6 +14,8 @@
 #include "ui/kit/view_command.h"
 #include "ui/overview/advice_panel.h"
 #include "ui/overview/flag_list.h"
+#include "ui/overview/generation_figures.h"
+#include "ui/overview/generation_panel.h"
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/oom_panel.h"
 #include "ui/overview/overview_machine.h"
@@ -214,6 +216,10 @@ void OverviewPage::makeContent(QWidget& content)
     layout->addWidget(oomPanel_);
     stepTimes_ = new StepTimesPanel;
     layout->addWidget(stepTimes_);
+    iterations_ = new GenerationPanel;
+    connect(iterations_->addLink(tr("Timeline")), &QPushButton::clicked, this,
+            [this] { lead(QStringLiteral("timeline"), {}); });
+    layout->addWidget(iterations_);
     layout->addWidget(stepPanel_);
     advicePanel_ = new AdvicePanel;
     connect(advicePanel_, &AdvicePanel::targetWanted, &workspace(), &Workspace::targetWanted);
@@ -496,8 +502,10 @@ void OverviewPage::showLists(const OverviewData& overview, bool gpu)
         std::ranges::any_of(overview.runs, [](const OverviewRun& run) { return run.data->step.has_value(); });
     const QString process = overview.processWords();
     stepPanel_->setSubtitle(joinedWords(
-        (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
-            .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")),
+        showsGeneration(overview)
+            ? tr("the mean one; GPU time by what it does, then the time in which the GPU waits for the host")
+            : (gpu ? tr("GPU time by family, then idle time by reason; %1") : tr("time in ops by family; %1"))
+                  .arg(isLimited ? tr("steps within the time filter") : tr("the mean traced step")),
         process));
     const QString time = gpu ? tr("GPU time") : tr("self time");
     if (process.isEmpty())
@@ -549,7 +557,13 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     const bool hasSteps = !isSnapshot && !isTimedOnly && !(isOom && stepBars(overview).empty());
     for (QWidget* panel : std::initializer_list<QWidget*>{stepPanel_, lists_, advicePanel_})
         panel->setVisible(hasSteps || (isSnapshot && panel == lists_));
-    stepPanel_->setTitle(overview.isLimited() ? tr("Where the time goes") : tr("Where the step goes"));
+    const bool generates = hasSteps && showsGeneration(overview);
+    iterations_->setVisible(generates);
+    if (generates)
+        iterations_->show(overview);
+    stepPanel_->setTitle(generates              ? tr("Where a decode iteration goes")
+                         : overview.isLimited() ? tr("Where the time goes")
+                                                : tr("Where the step goes"));
     if (overview.isLimited())
         advicePanel_->hide();
     for (Panel* panel : {familyPanel_, rangePanel_})

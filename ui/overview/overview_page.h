@@ -15,6 +15,7 @@ namespace tilescope::ui {
 
 class AdvicePanel;
 class FlagList;
+class GenerationPanel;
 class KeyFigureCard;
 class KeyValueTable;
 class MessageStack;
@@ -87,8 +88,9 @@ private:
     std::vector<KeyFigureCard*> cards_;
     Panel* stepPanel_ = nullptr;
     StepBarPlot* bars_ = nullptr;
-    StepTimesPanel* stepTimes_ = nullptr; ///< of runs without a traced step
-    AdvicePanel* advicePanel_ = nullptr;  ///< of the first run
+    StepTimesPanel* stepTimes_ = nullptr;   ///< of runs without a traced step
+    GenerationPanel* iterations_ = nullptr; ///< of runs that generate text
+    AdvicePanel* advicePanel_ = nullptr;    ///< of the first run
     StudyPanel* studies_ = nullptr;
     OomPanel* oomPanel_ = nullptr; ///< of the first run if it was out of memory
     Panel* runPanel_ = nullptr;

@@ -1,5 +1,6 @@
 // The bars of the overview: where the mean step goes, or a time span.
 
+#include "ui/overview/generation_figures.h"
 #include "ui/overview/overview_steps.h"
 
 namespace tilescope::ui {
@@ -48,6 +49,8 @@ double StepBar::total() const
 
 std::vector<StepBar> stepBars(const OverviewData& data)
 {
+    if (showsGeneration(data))
+        return decodeBars(data);
     std::vector<StepBar> bars;
     for (const OverviewRun& run : data.runs) {
         const MeanStep* step = stepOf(run);

@@ -28,6 +28,14 @@ struct LaneView {
     bool operator==(const LaneView&) const = default;
 };
 
+/// An iteration of a program that generates text, which lanes show as a pale band.
+struct TimelinePhase {
+    double start = 0; ///< ns from the origin of the timeline
+    double end = 0;
+    StepType type = StepType::Other;
+    ProcessIndex process = {}; ///< none: the only one
+};
+
 /// One run in the timeline view.
 struct TimelineSection {
     std::shared_ptr<const query::Timeline> timeline;
@@ -40,6 +48,7 @@ struct TimelineSection {
     double stretch = 1;                      ///< nanoseconds of the axis for one of the timeline
     std::optional<query::TimelineStep> step; ///< the step that the header speaks of
     std::vector<query::StepRow> partitions;  ///< of the traced steps; empty while the run is being written
+    std::vector<TimelinePhase> phases = {};  ///< by process, then start
     /// On the step time against that of the first section's run.
     analysis::Verdict verdict = analysis::Verdict::Inconclusive;
     std::vector<LaneView> lanes; ///< in the order of display

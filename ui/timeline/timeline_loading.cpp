@@ -1,6 +1,7 @@
 #include "ui/timeline/timeline_loading.h"
 
 #include "core/query/compare/compare_tables.h"
+#include "core/query/generation/iterations.h"
 #include "core/query/steps/step_tables.h"
 
 #include <algorithm>
@@ -30,6 +31,16 @@ private:
     query::SharedFile::Lease session_;
     query::StepBaseline baseline_;
 };
+
+std::vector<TimelinePhase> phasesOf(const store::RunReader& reader, RunId run,
+                                    const query::Timeline& timeline)
+{
+    std::vector<TimelinePhase> phases;
+    const auto at = [&timeline](Timestamp time) { return double((time - timeline.origin).count()); };
+    for (const query::Iteration& each : query::iterationsOf(reader, run).list)
+        phases.push_back({at(each.wall.start), at(each.wall.end), each.type, each.process});
+    return phases;
+}
 
 } // namespace
 
@@ -75,8 +86,11 @@ LoadedTimelines loadTimelines(const std::vector<SelectedRun>& runs,
         section.title = run.title;
         section.letter = run.letter;
         section.source = run.source();
-        if (run.run->result.status != RunStatus::Running)
-            section.partitions = query::stepsOf(run.file->borrow()->reader(), run.key.run);
+        if (run.run->result.status != RunStatus::Running) {
+            const auto session = run.file->borrow();
+            section.partitions = query::stepsOf(session->reader(), run.key.run);
+            section.phases = phasesOf(session->reader(), run.key.run, *section.timeline);
+        }
         if (s > 0)
             section.verdict = verdicts->of(run);
         sections.push_back(std::move(section));

@@ -37,6 +37,27 @@ Extent extentOf(const TimelineScene& scene, std::size_t section, const QRect& pl
     return extent;
 }
 
+// Calls `fill` for the lanes of each section, or of each process, which has steps of its own.
+template <class Fill>
+void eachExtent(const TimelineScene& scene, const QRect& plot, bool inPinned, const Fill& fill)
+{
+    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
+        const TimelineSection& section = scene.sections[s];
+        if (section.timeline->processes.empty() && !inPinned) {
+            fill(section, {}, extentOf(scene, s, QRect(QPoint(0, 0), plot.size())));
+            continue;
+        }
+        // Each process has steps of its own, in its lanes.
+        for (const Band& band : scene.layout.bands) {
+            if (band.section != s || band.kind != Band::Kind::Lane || band.isPinned != inPinned)
+                continue;
+            const int top = scene.topOf(band);
+            const query::Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
+            fill(section, lane.process, {top, top + band.height + scene.sizes.gap});
+        }
+    }
+}
+
 // The part of the plot where a lane is seen.
 QRect openTo(const Band& lane, const TimelineScene& scene, const QRect& plot)
 {
@@ -207,6 +228,34 @@ void paintSpans(QPainter& painter, const TimelineScene& scene, int width, int he
     painter.restore();
 }
 
+void fillPhases(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned)
+{
+    constexpr double kShare = 0.13; // of the colour of the type
+    const int width = scene.sizes.label + plot.width();
+    const Palette& p = colours();
+    const auto colourOfPhase = [&p](StepType type) {
+        return blend(p.hue(type == StepType::Prefill ? query::Hue(query::Hue::Matmul)
+                                                     : query::Hue(query::Hue::Embedding)),
+                     p.surface, kShare)
+            .rgb();
+    };
+    const auto fill = [&](const TimelineSection& section, ProcessIndex process, const Extent& extent) {
+        for (const TimelinePhase& phase : section.phases) {
+            if (phase.type == StepType::Other || (process && phase.process && phase.process != process))
+                continue;
+            const double left = scene.xOf(section.toAxis(phase.start), width) - scene.sizes.label;
+            const double right = scene.xOf(section.toAxis(phase.end), width) - scene.sizes.label;
+            if (right < 0 || left > plot.width())
+                continue;
+            const int from = int(std::lround(std::max(0.0, left) * ratio));
+            const int to = int(std::lround(std::min(double(plot.width()), right) * ratio));
+            target.fill(from, std::max(from + 1, to), int(extent.top * ratio), int(extent.bottom * ratio),
+                        colourOfPhase(phase.type));
+        }
+    };
+    eachExtent(scene, plot, inPinned, fill);
+}
+
 void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned)
 {
     constexpr double kNarrowest = 24; // pixels a step
@@ -228,21 +277,7 @@ void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot,
             }
         }
     };
-    for (std::size_t s = 0; s < scene.sections.size(); ++s) {
-        const TimelineSection& section = scene.sections[s];
-        if (section.timeline->processes.empty() && !inPinned) {
-            fill(section, {}, extentOf(scene, s, QRect(QPoint(0, 0), plot.size())));
-            continue;
-        }
-        // Each process has steps of its own, in its lanes.
-        for (const Band& band : scene.layout.bands) {
-            if (band.section != s || band.kind != Band::Kind::Lane || band.isPinned != inPinned)
-                continue;
-            const int top = scene.topOf(band);
-            const query::Lane& lane = section.timeline->lanes[section.lanes[band.view].lane];
-            fill(section, lane.process, {top, top + band.height + scene.sizes.gap});
-        }
-    }
+    eachExtent(scene, plot, inPinned, fill);
 }
 
 void paintSelection(QPainter& painter, const TimelineScene& scene, int width, int height)

@@ -10,6 +10,9 @@ namespace tilescope::ui {
 
 // Items drawn over or between the lanes of a timeline. Sizes are those of the view. GUI thread.
 
+/// The iterations of prefill and decode as pale bands; below the grid and the bounds of steps. Parameters as of fillSteps().
+void fillPhases(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio,
+                bool inPinned);
 /// The bounds of steps, in the section of the steps; below the boxes.
 /// \param inPinned  whether to draw in pinned lanes or in the other lanes
 void fillSteps(BoxTarget& target, const TimelineScene& scene, const QRect& plot, double ratio, bool inPinned);

@@ -236,6 +236,7 @@ void TimelinePainter::fillLanes(BoxTarget& target, const TimelineScene& scene, c
         filled = std::max(filled, bottom);
     }
     fillRows(filled, end, colours().surface.rgb());
+    fillPhases(target, scene, plot, ratio, pinned);
     const QRgb grid = colours().grid.rgb();
     for (const Tick& tick : timeTicks(scene.window, plot.width(), scene.sizes.label * 0.6)) {
         const int x = device(scene.xOf(tick.at, plot.width() + scene.sizes.label) - scene.sizes.label);
@@ -281,8 +282,7 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
             continue;
         const int gap = height > 8 ? 1 : 0;
         makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
-        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop),
-                  device(rowTop + height - gap));
+        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), device(rowTop + height - gap));
         if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
             collectLabels(scene, band, row,
                           QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
@@ -302,7 +302,8 @@ const QStaticText* TimelinePainter::fitting(const query::Timeline& timeline, std
         for (int i = 0; i < kMostPrefixes && (text.size() > 1 || (i > 0 && isNumber(text))); ++i) {
             label.prefixes.push_back(prepared(text));
             // In tilescope::attention_forward, the name is more useful than the namespace, which neighbours share.
-            if (const auto scope = text.lastIndexOf(QLatin1String("::")); scope > 0 && scope + 2 < text.size()) {
+            if (const auto scope = text.lastIndexOf(QLatin1String("::"));
+                scope > 0 && scope + 2 < text.size()) {
                 text = text.mid(scope + 2);
                 continue;
             }

@@ -61,11 +61,11 @@ struct Utilisation {
 /// Everything that the overview of a run shows, in addition to RunSummary.
 struct RunOverview {
     store::RunRecord run = {};
-    std::optional<TimeSpan> span = {};    ///< what events of are counted; none: the traced steps
-    ProcessQuery process = {};            ///< whose events are counted; empty: those of all, as a mean
-    std::string processWords = {};        ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
-    std::optional<MeanStep> step = {};    ///< none without traced steps (in the span)
-    StepChoice choice = {};               ///< of the steps that `step` is of
+    std::optional<TimeSpan> span = {}; ///< what events of are counted; none: the traced steps
+    ProcessQuery process = {};         ///< whose events are counted; empty: those of all, as a mean
+    std::string processWords = {};     ///< "mean of 2 ranks", "rank 1"; empty in a run of one process
+    std::optional<MeanStep> step = {}; ///< none without traced steps (in the span)
+    StepChoice choice = {};            ///< of the steps that `step` is of
     std::shared_ptr<const GenerationTable> generation =
         {}; ///< iterations of a program that generates text; null: there are none, or a span is shown
     std::optional<StartPhase> start = {}; ///< of a recording
