@@ -266,7 +266,7 @@ void Recording::endStep()
 {
     const std::int64_t end = now();
     const std::int64_t start = stepStart_.exchange(end, std::memory_order_relaxed);
-    countStep(start, end, static_cast<std::uint32_t>(gettid()));
+    stepNoted(noteStep(start, end, static_cast<std::uint32_t>(gettid())), end);
 }
 
 void Recording::notePossibleStep(bool isOneAtTheEnd)
@@ -278,10 +278,10 @@ void Recording::decidePossibleSteps(bool areSteps)
 {
     const PossibleSteps::Steps steps = possibleSteps_.take();
     if (areSteps)
-        endSteps(steps);
+        endSteps(steps, false);
 }
 
-void Recording::endSteps(const PossibleSteps::Steps& steps)
+void Recording::endSteps(const PossibleSteps::Steps& steps, bool processEnds)
 {
     for (const std::int64_t end : steps.ends) {
         if (end < onSince_.load(std::memory_order_relaxed))
@@ -290,12 +290,15 @@ void Recording::endSteps(const PossibleSteps::Steps& steps)
         std::int64_t start = stepStart_.load(std::memory_order_relaxed);
         while (start < end && !stepStart_.compare_exchange_weak(start, end, std::memory_order_relaxed)) {
         }
-        if (start < end)
-            countStep(start, end, steps.thread);
+        if (start >= end)
+            continue;
+        const std::int64_t step = noteStep(start, end, steps.thread);
+        if (!processEnds)
+            stepNoted(step, end);
     }
 }
 
-void Recording::countStep(std::int64_t start, std::int64_t end, std::uint32_t thread)
+std::int64_t Recording::noteStep(std::int64_t start, std::int64_t end, std::uint32_t thread)
 {
     const std::int64_t step = steps_.fetch_add(1, std::memory_order_relaxed);
     if (turn_)
@@ -303,6 +306,11 @@ void Recording::countStep(std::int64_t start, std::int64_t end, std::uint32_t th
     // A step that began before the recording is incomplete; without any range, it is unknown when the first began.
     if (Recorder::isRecording() && !isPartial_.exchange(false, std::memory_order_relaxed) && start != 0)
         noteRange("step", thread, start, end, static_cast<std::uint32_t>(step) + 1);
+    return step;
+}
+
+void Recording::stepNoted(std::int64_t step, std::int64_t end)
+{
     if (window_.calibrates) {
         const MutexLock lock(calibrationMutex_);
         apply(calibration_.stepEnded(end));

@@ -74,11 +74,15 @@ public:
     void endStep();
     void notePossibleStep(bool isOneAtTheEnd);
     void decidePossibleSteps(bool areSteps);
-    void endPossibleSteps() { endSteps(possibleSteps_.takeAtTheEnd()); }
+    /// The process ends.
+    void endPossibleSteps() { endSteps(possibleSteps_.takeAtTheEnd(), true); }
 
 private:
-    void endSteps(const PossibleSteps::Steps& steps);
-    void countStep(std::int64_t start, std::int64_t end, std::uint32_t thread);
+    void endSteps(const PossibleSteps::Steps& steps, bool processEnds);
+    /// \return  its number, counted from 0
+    std::int64_t noteStep(std::int64_t start, std::int64_t end, std::uint32_t thread);
+    /// What follows from the window.
+    void stepNoted(std::int64_t step, std::int64_t end);
     trace::CuptiApi* apiIfAny();
     trace::CuptiSession* sessionIfAny();
     PcSampler* pcSamplerIfAny();

@@ -93,8 +93,9 @@ std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_
                    : kNone;
     while (word.starts_with('-')) // git config --global user.password X
         word = wordBefore(text, before);
-    const bool isPassword = name.find("passw") != kNone || name.find("passphr") != kNone ||
-                            name.find("secret") != kNone || name.ends_with("pass");
+    const bool isPassword = (name.find("passw") != kNone || name.find("passphr") != kNone ||
+                             name.find("secret") != kNone || name.ends_with("pass")) &&
+                            isSecret(name, {}); // bypass is none
     const bool hasParts = name.find_first_of("_-./") != kNone;
     const bool isSetHere = word == "set" || (word == "config" && name.find('.') != kNone);
     bool isSet = isSetHere;
