@@ -27,12 +27,6 @@ std::size_t ActivityKinds::Hash::operator()(const Key& key) const
     return hash ^ hash >> 32;
 }
 
-void ActivityKinds::noteCollective(CorrelationId correlation)
-{
-    if (correlation)
-        collectives_.insert(correlation.value);
-}
-
 std::string ActivityKinds::placeOrNone(StringId path)
 {
     return orNone(placeOf(path));

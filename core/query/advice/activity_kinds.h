@@ -17,15 +17,14 @@ namespace tilescope::query {
 /// Layers count together, and launch configurations only where occupancy depends on them: a run has few kinds.
 class ActivityKinds {
 public:
-    /// \param trace  its devices must be known before the first activity
+    /// \param trace        its devices must be known before the first activity
+    /// \param collectives  correlations of the kernels of collectives
     ActivityKinds(const analysis::TextOf& textOf, RunKernels& kernels, AdviceTrace& trace,
-                  AdviceSources& sources)
-        : textOf_(textOf), kernels_(kernels), trace_(trace), sources_(sources)
+                  AdviceSources& sources, const std::unordered_set<std::uint32_t>& collectives)
+        : textOf_(textOf), kernels_(kernels), trace_(trace), sources_(sources), collectives_(collectives)
     {
     }
 
-    /// The correlation of a collective's kernel; none is ignored.
-    void noteCollective(CorrelationId correlation);
     /// \param isRecomputed  an op that repeats forward launched it
     std::uint32_t of(const DeviceEvent& event, bool isRecomputed);
     /// The module of a kind as a row of evidence.
@@ -73,7 +72,7 @@ private:
     RunKernels& kernels_;
     AdviceTrace& trace_;
     AdviceSources& sources_;
-    std::unordered_set<std::uint32_t> collectives_; ///< correlations
+    const std::unordered_set<std::uint32_t>& collectives_;
     std::unordered_map<Key, std::uint32_t, Hash> numbers_;
     std::vector<std::uint32_t> placeSources_;            ///< by kind
     std::unordered_map<std::uint64_t, NameFacts> names_; ///< by name and kind

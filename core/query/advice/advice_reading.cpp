@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -116,6 +117,16 @@ struct RunFacts {
     const analysis::TextOf textOf;
     RunKernels kernels;
     analysis::RecomputedOps recomputation;
+    std::unordered_set<std::uint32_t> collectives; ///< correlations of their kernels
+
+    ProcessFilter filterOf(const ProcessQuery& query)
+    {
+        if (!query.rank && !query.pid)
+            return {reader, run.run, query};
+        if (!filter_)
+            filter_.emplace(reader, run.run, query);
+        return {*filter_, query};
+    }
     /// Read when a process needs them.
     const std::vector<analysis::RecordedStep>& steps(const TopologyIndex& index)
     {
@@ -125,6 +136,7 @@ struct RunFacts {
     }
 
 private:
+    std::optional<ProcessFilter> filter_; ///< the first of a process
     std::optional<std::vector<analysis::RecordedStep>> steps_;
 };
 
@@ -135,8 +147,8 @@ public:
     /// \param all  kept by the caller
     AdviceReading(RunFacts& all, const ProcessQuery& topology, const TracedProcess* process)
         : all_(all), reader_(all.reader), run_(all.run), choice_(all.choice), sources_(all.sources),
-          textOf_(all.textOf), filter_(all.reader, all.run.run, topology),
-          kinds_(textOf_, all.kernels, trace_, all.sources)
+          textOf_(all.textOf), filter_(all.filterOf(topology)),
+          kinds_(textOf_, all.kernels, trace_, all.sources, all.collectives)
     {
         if (process)
             trace_.rank = process->rank;
@@ -225,8 +237,7 @@ public:
     {
         if (filter_.has(op.thread) && all_.recomputation.has(op.id))
             trace_.recomputed.push_back(
-                {{op.start, op.end},
-                 sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
+                {{op.start, op.end}, sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
     }
 
     void add(const ApiCall& call)
@@ -273,8 +284,6 @@ public:
         }
     }
 
-    void noteCollective(CorrelationId correlation) { kinds_.noteCollective(correlation); }
-
     void add(const DeviceEvent& event)
     {
         if (!filter_.has(event))
@@ -318,9 +327,8 @@ public:
         const auto found = waitsByThread_.find(frame.thread);
         if (found == waitsByThread_.end())
             return;
-        auto wait = std::ranges::lower_bound(found->second, frame.start, {}, [](const WaitingCall* each) {
-            return each->time.time.start;
-        });
+        auto wait = std::ranges::lower_bound(found->second, frame.start, {},
+                                             [](const WaitingCall* each) { return each->time.time.start; });
         const std::string_view name = textOf_(frame.name);
         const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
         for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
@@ -377,9 +385,22 @@ private:
             add(DeviceIndex{i}, name, valueOf(key + "compute_capability"),
                 multiprocessors > 0 ? std::optional(multiprocessors) : std::nullopt);
         }
+        const std::set<DeviceIndex> own = ownDevices();
         for (const TracedDevice& device : topology.devices)
-            if (!device.name.empty() || !device.capability.empty())
+            if ((own.empty() || own.contains(device.id)) &&
+                (!device.name.empty() || !device.capability.empty()))
                 add(device.id, device.name, device.capability, device.multiprocessors);
+    }
+
+    /// The devices that the process uses; none: all.
+    std::set<DeviceIndex> ownDevices() const
+    {
+        std::set<DeviceIndex> devices;
+        if (filter_.process())
+            for (const TracedStream& stream : filter_.topology().topology().streams)
+                if (stream.process == filter_.process() && stream.device)
+                    devices.insert(stream.device);
+        return devices;
     }
 
     bool loads(StringId name)
@@ -679,8 +700,8 @@ void addToReadings(RunFacts& all, AdviceReadings& readings)
     if (onGpu) {
         all.reader.eachApiCall(window, add);
         for (const Collective& collective : all.reader.collectives(all.run.run))
-            for (AdviceReading& each : readings.list())
-                each.noteCollective(collective.correlation);
+            if (collective.correlation)
+                all.collectives.insert(collective.correlation.value);
         all.reader.eachDeviceEvent(window, [&](const DeviceEvent& event) {
             readings.forThose(event, [&](AdviceReading& each) { each.add(event); });
             return !all.cancelled();
@@ -713,7 +734,7 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
         if (ofEach) {
             traces.process = processWords(choices, {});
             for (const ProcessChoice& choice : choices)
-                readings.emplace(choice.query, all, choice.query, processFor(all.topology, choice.query));
+                readings.emplace(all, choice.query, processFor(all.topology, choice.query));
         } else {
             traces.topology = topology;
             const TracedProcess* const process = processFor(all.topology, topology);
@@ -724,7 +745,7 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
                 traces.topology.rank = process->rank;
                 traces.topology.pid = process->rank ? topology.pid : process->pid;
             }
-            readings.emplace(traces.topology, all, traces.topology, process);
+            readings.emplace(all, traces.topology, process);
         }
         addToReadings(all, readings);
         for (AdviceReading& each : readings.list())

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <list>
 #include <utility>
 
 namespace tilescope::query {
@@ -13,16 +12,31 @@ namespace tilescope::query {
 using analysis::DeviceWork;
 using analysis::Interval;
 
-GpuSide::GpuSide(const store::RunReader& reader, RunId run, const ProcessQuery& topology, StepScope scope,
-                 StepSide& side)
-    : reader_(reader), scope_(scope), filter_(reader, run, topology), works_(reader, run), side_(side),
-      calls_(reader, side.calls), stepPaths_(reader)
+GpuSide::Run::Run(const store::RunReader& ofReader, RunId id, StepScope ofScope, bool allSteps)
+    : reader(ofReader), run(id), scope(ofScope), works(ofReader, id)
 {
-    if (scope_ != StepScope::Recording) {
-        choice_ = stepChoice(reader, run, topology);
+    if (scope == StepScope::Recording)
         return;
-    }
-    if (const auto span = reader.span(run)) {
+    totals = SideTotals(reader, run);
+    choice = stepChoice(reader, run, {.allSteps = allSteps});
+}
+
+ProcessFilter GpuSide::Run::filterOf(const ProcessQuery& query)
+{
+    if (!query.rank && !query.pid)
+        return {reader, run, query};
+    if (!ofProcess_)
+        ofProcess_.emplace(reader, run, query);
+    return {*ofProcess_, query};
+}
+
+GpuSide::GpuSide(Run& run, const ProcessQuery& topology, StepSide& side)
+    : run_(run), reader_(run.reader), query_(topology), scope_(run.scope), filter_(run.filterOf(topology)),
+      side_(side), calls_(run.reader, side.calls), stepPaths_(run.reader)
+{
+    if (scope_ != StepScope::Recording)
+        return;
+    if (const auto span = reader_.span(run.run)) {
         parts_.addStep(0, {span->first, span->second});
         ++side_.steps;
     }
@@ -42,20 +56,45 @@ void GpuSide::endRanges()
     side_.steps += std::ranges::count_if(steps_, [this](const Range& range) {
         return counts(filter_.topology().of(range.thread), range.step);
     });
+    if (scope_ != StepScope::Recording && !query_.device)
+        takeTotals();
+}
+
+void GpuSide::takeTotals()
+{
+    const bool hasSeveral = filter_.topology().hasSeveral();
+    const ProcessIndex process = hasSeveral ? filter_.process() : ProcessIndex{};
+    if (hasSeveral && !process)
+        return;
+    if (const auto totals = run_.totals.stepsOf(process, steps_)) {
+        stored_.emplace();
+        for (const store::StepTotal& step : *totals)
+            stored_->push_back({.wall = {step.start, step.end},
+                                .gpuBusy = step.gpuBusy,
+                                .launching = step.launching,
+                                .synchronizing = step.synchronizing,
+                                .tracing = step.tracing,
+                                .unexplained = step.unexplained});
+    }
+    // The totals are of all steps.
+    if (std::ranges::all_of(steps_, [&](const Range& step) { return counts(process, step.step); }))
+        storedAllocations_ = run_.totals.allocatedIn(process);
 }
 
 bool GpuSide::counts(ProcessIndex process, std::int32_t step) const
 {
-    return choice_.isTypical(numbersOf(filter_.topology(), process).process, step);
+    return run_.choice.isTypical(numbersOf(filter_.topology(), process).process, step);
 }
 
 void GpuSide::add(const DeviceEvent& event)
 {
     if (!filter_.has(event))
         return;
-    const DeviceWork work = works_.of(event);
+    const DeviceWork work = run_.works.of(event);
     const std::int32_t step = countedStep(event.step, scope_);
-    if (step == event.step) {
+    if (stored_) {
+        // Its time is in the totals.
+    } else if (step == event.step) {
         parts_.addDeviceEvent(event, work);
     } else {
         DeviceEvent counted = event;
@@ -77,8 +116,9 @@ void GpuSide::add(const DeviceEvent& event)
 
 void GpuSide::add(const AllocEvent& event)
 {
-    if (event.action == AllocAction::Alloc && event.device && filter_.hasDevice(event.device) &&
-        countedStep(event.step, scope_) != kNoStep && counts(filter_.topology().of(event.device), event.step))
+    if (!storedAllocations_ && event.action == AllocAction::Alloc && event.device &&
+        filter_.hasDevice(event.device) && countedStep(event.step, scope_) != kNoStep &&
+        counts(filter_.topology().of(event.device), event.step))
         allocated_[event.path] += static_cast<double>(event.bytes);
 }
 
@@ -93,7 +133,7 @@ void GpuSide::finish()
 
 void GpuSide::addPartitions()
 {
-    const std::vector<analysis::StepPartition> partitions = parts_.partitions();
+    const std::vector<analysis::StepPartition> partitions = stored_ ? *stored_ : parts_.partitions();
     for (std::size_t i = 0; i < partitions.size(); ++i) {
         const analysis::StepPartition& part = partitions[i];
         if (scope_ != StepScope::Recording &&
@@ -134,6 +174,8 @@ std::vector<Interval> GpuSide::addExposed(std::vector<Piece>& pieces, std::vecto
 
 void GpuSide::addAllocations()
 {
+    if (storedAllocations_)
+        allocated_ = {storedAllocations_->begin(), storedAllocations_->end()};
     for (const auto& [path, sum] : allocated_)
         side_.allocated[path ? alignedModule(reader_.text(path)) : std::string()] += sum;
 }
@@ -141,22 +183,24 @@ void GpuSide::addAllocations()
 void addGpuRun(const store::RunReader& reader, RunId run, std::span<const ProcessQuery> processes,
                StepScope scope, StepSide& side)
 {
-    std::list<GpuSide> sides;
+    GpuSide::Run ofRun(reader, run, scope, !processes.empty() && processes.front().allSteps);
+    PerProcess<GpuSide> sides;
     for (const ProcessQuery& process : processes)
-        sides.emplace_back(reader, run, process, scope, side);
+        sides.emplace(ofRun, process, side);
     const auto add = [&sides](const auto& event) {
-        for (GpuSide& each : sides)
-            each.add(event);
+        addToSides(sides, event);
         return true;
     };
     if (scope != StepScope::Recording)
         reader.eachRange({.run = run}, add);
-    for (GpuSide& each : sides)
+    for (GpuSide& each : sides.list())
         each.endRanges();
-    reader.eachApiCall({.run = run}, add);
+    if (std::ranges::any_of(sides.list(), &GpuSide::needsCalls))
+        reader.eachApiCall({.run = run}, add);
     reader.eachDeviceEvent({.run = run}, add);
-    reader.eachAllocEvent({.run = run}, add);
-    for (GpuSide& each : sides)
+    if (std::ranges::any_of(sides.list(), &GpuSide::needsAllocations))
+        reader.eachAllocEvent({.run = run}, add);
+    for (GpuSide& each : sides.list())
         each.finish();
 }
 

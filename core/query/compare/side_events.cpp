@@ -3,7 +3,7 @@
 #include "core/query/compare/gpu_side.h"
 #include "core/query/compare/step_groups.h"
 
-#include <list>
+#include <algorithm>
 #include <span>
 #include <unordered_map>
 
@@ -15,27 +15,30 @@ RunGroups readTogether(const store::RunReader& reader, RunId run, const ProcessQ
                        std::span<const ProcessQuery> processes, StepSide& side)
 {
     StepGroups groups(reader, run, topology);
-    std::list<GpuSide> sides;
+    GpuSide::Run ofRun(reader, run, StepScope::Traced, !processes.empty() && processes.front().allSteps);
+    PerProcess<GpuSide> sides;
     for (const ProcessQuery& process : processes)
-        sides.emplace_back(reader, run, process, StepScope::Traced, side);
+        sides.emplace(ofRun, process, side);
     const auto add = [&groups](const auto& event) {
         groups.add(event);
         return true;
     };
     const auto addToStep = [&sides](const auto& event) {
-        for (GpuSide& each : sides)
-            each.add(event);
+        addToSides(sides, event);
         return true;
     };
     const auto addToBoth = [&](const auto& event) { return add(event) && addToStep(event); };
     reader.eachRange({.run = run}, addToBoth);
-    for (GpuSide& each : sides)
+    for (GpuSide& each : sides.list())
         each.endRanges();
-    reader.eachOp({.run = run}, add);
-    reader.eachApiCall({.run = run}, addToStep);
+    if (!groups.addStoredOps())
+        reader.eachOp({.run = run}, add);
+    if (std::ranges::any_of(sides.list(), &GpuSide::needsCalls))
+        reader.eachApiCall({.run = run}, addToStep);
     reader.eachDeviceEvent({.run = run}, addToBoth);
-    reader.eachAllocEvent({.run = run}, addToStep);
-    for (GpuSide& each : sides)
+    if (std::ranges::any_of(sides.list(), &GpuSide::needsAllocations))
+        reader.eachAllocEvent({.run = run}, addToStep);
+    for (GpuSide& each : sides.list())
         each.finish();
     return groups.take();
 }

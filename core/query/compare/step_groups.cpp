@@ -5,6 +5,7 @@
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/selection.h"
 #include "core/query/steps/traced_steps.h"
+#include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
 #include <utility>
@@ -94,6 +95,26 @@ void StepGroups::add(const Op& op)
         return;
     useDevice({});
     sumOf(path).hasWork = true;
+}
+
+bool StepGroups::addStoredOps()
+{
+    const std::optional<store::CallTotals> totals = reader_.callTotals(run_);
+    if (!totals || !std::ranges::all_of(totals->ops, &store::OpCallTotal::knowsSteps))
+        return false;
+    const bool hasSeveral = filter_.topology().hasSeveral();
+    const ProcessIndex asked = hasSeveral ? filter_.process() : ProcessIndex{};
+    for (const store::OpCallTotal& total : totals->ops) {
+        const std::uint32_t path = pathOf(total.path);
+        if (path == kNone || (asked && total.process != asked))
+            continue;
+        total.steps.each([&](std::int32_t step) {
+            stepAt({total.process, step});
+            useDevice({});
+            sumOf(path).hasWork = true;
+        });
+    }
+    return true;
 }
 
 void StepGroups::add(const DeviceEvent& event)

@@ -35,6 +35,9 @@ public:
 
     void add(const Range& range);
     void add(const Op& op);
+    /// Adds all ops from the totals of their calls.
+    /// \return  false if the file has no such totals, or not their steps: then add the ops
+    bool addStoredOps();
     void add(const DeviceEvent& event);
     /// Returns the groups of the steps that have ranges. Call it last.
     RunGroups take();

@@ -194,7 +194,8 @@ RunGroups runGroups(const store::RunReader& reader, RunId run, const ProcessQuer
         return true;
     };
     reader.eachRange({.run = run}, add);
-    reader.eachOp({.run = run}, add);
+    if (!groups.addStoredOps())
+        reader.eachOp({.run = run}, add);
     reader.eachDeviceEvent({.run = run}, add);
     return groups.take();
 }

@@ -96,12 +96,9 @@ KernelSum& KernelSums::sumOf(DeviceEventKind kind, StringId name, StringId path,
 
 void KernelSums::add(const store::ActivityTotal& total, StringId op)
 {
-    constexpr std::size_t kBits = 8;
     KernelSum& sum = sumOf(total.kind, total.name, total.path, op);
     sum.add(total);
-    for (std::size_t i = 0; i < total.steps.size() * kBits; ++i)
-        if ((static_cast<unsigned char>(total.steps[i / kBits]) >> (i % kBits) & 1U) != 0)
-            sum.steps.add(total.firstStep + static_cast<std::int32_t>(i));
+    total.steps.each([&sum](std::int32_t step) { sum.steps.add(step); });
 }
 
 void KernelSums::add(const DeviceEvent& event, StringId op)

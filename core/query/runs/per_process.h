@@ -12,30 +12,17 @@
 
 namespace tilescope::query {
 
-/// The process that a ProcessFilter selects; none: all.
-inline ProcessIndex processOf(const TopologyIndex& topology, const ProcessQuery& query)
-{
-    ProcessIndex found;
-    if (query.rank || query.pid)
-        for (const TracedProcess& process : topology.topology().processes)
-            if ((!query.rank || process.rank == query.rank) && (!query.pid || process.pid == *query.pid))
-                found = process.id;
-    return found;
-}
-
 /// Objects that each take the events of one process of a run, so that the run is read once for all of them.
 ///
 /// An object has a member `filter()`, its ProcessFilter. An event is passed to those of its process and to those of all
 /// processes, which may still refuse it by its device. Cost per event: that of TopologyIndex::of().
 template <class Each> class PerProcess {
 public:
-    /// \param query  that of the object's filter
-    template <class... Arguments> Each& emplace(const ProcessQuery& query, Arguments&&... arguments)
+    template <class... Arguments> Each& emplace(Arguments&&... arguments)
     {
         Each& each = list_.emplace_back(std::forward<Arguments>(arguments)...);
         topology_ = &each.filter().topology();
-        if (const ProcessIndex process = processOf(*topology_, query);
-            process && topology_->hasSeveral()) {
+        if (const ProcessIndex process = each.filter().process(); process && topology_->hasSeveral()) {
             const auto number = static_cast<std::size_t>(process.value);
             ofProcess_.resize(std::max(ofProcess_.size(), number + 1));
             ofProcess_[number].push_back(&each);
@@ -75,10 +62,18 @@ private:
     const std::vector<Each*>& usersOf(DeviceIndex device)
     {
         const auto [known, isNew] = users_.try_emplace(device);
-        if (isNew)
-            for (Each& each : list_)
-                if (each.filter().hasDevice(device))
-                    known->second.push_back(&each);
+        if (!isNew || !topology_)
+            return known->second;
+        std::vector<Each*>& users = known->second;
+        const auto add = [&](Each* each) {
+            if (std::ranges::find(users, each) == users.end() && each->filter().hasDevice(device))
+                users.push_back(each);
+        };
+        std::ranges::for_each(ofAll_, add);
+        for (const TracedStream& stream : topology_->topology().streams)
+            if (stream.device == device && stream.process &&
+                static_cast<std::size_t>(stream.process.value) < ofProcess_.size())
+                std::ranges::for_each(ofProcess_[static_cast<std::size_t>(stream.process.value)], add);
         return known->second;
     }
 

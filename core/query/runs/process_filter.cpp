@@ -55,28 +55,38 @@ ProcessFilter::ProcessFilter(const store::RunReader& reader, RunId run, const Pr
     if (query.device && !devices.contains(*query.device) && !(devices.empty() && *query.device == 0))
         refuse(run, "device", *query.device, "--device", devices);
     const std::vector<ThreadName> threads = reader.threads(run);
-    topology_ = {process_ ? topologyWithHost(reader, run) : std::move(topology), threads};
+    topology_ = std::make_shared<const TopologyIndex>(
+        process_ ? topologyWithHost(reader, run) : std::move(topology), threads);
+}
+
+ProcessFilter::ProcessFilter(const ProcessFilter& other, const ProcessQuery& query)
+    : query_(query), topology_(other.topology_)
+{
+    for (const TracedProcess& process : topology_->topology().processes)
+        if ((query.rank || query.pid) && (!query.rank || process.rank == query.rank) &&
+            (!query.pid || process.pid == *query.pid))
+            process_ = process.id;
 }
 
 bool ProcessFilter::has(const DeviceEvent& event) const
 {
     if (query_.device && event.device.value != *query_.device)
         return false;
-    return !process_ || !topology_.hasSeveral() || topology_.of(event.device, event.stream) == process_;
+    return !process_ || !topology_->hasSeveral() || topology_->of(event.device, event.stream) == process_;
 }
 
 bool ProcessFilter::has(ThreadId thread) const
 {
-    return !process_ || !topology_.hasSeveral() || topology_.of(thread) == process_;
+    return !process_ || !topology_->hasSeveral() || topology_->of(thread) == process_;
 }
 
 bool ProcessFilter::hasDevice(DeviceIndex device) const
 {
     if (query_.device && (!device || device.value != *query_.device))
         return false;
-    if (!process_ || !topology_.hasSeveral())
+    if (!process_ || !topology_->hasSeveral())
         return true;
-    return std::ranges::any_of(topology_.topology().streams, [&](const TracedStream& stream) {
+    return std::ranges::any_of(topology_->topology().streams, [&](const TracedStream& stream) {
         return stream.device == device && stream.process == process_;
     });
 }

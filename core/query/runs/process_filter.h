@@ -3,6 +3,7 @@
 #include "core/model/topology_index.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,17 +60,21 @@ class ProcessFilter {
 public:
     /// \throws Error (Usage)  the run has no such rank, process or device; names those that it has
     ProcessFilter(const store::RunReader& reader, RunId run, const ProcessQuery& query);
+    /// Of the same run, with the topology of a filter that selects a process too: for runs of thousands of processes.
+    ProcessFilter(const ProcessFilter& other, const ProcessQuery& query);
 
     bool has(const DeviceEvent& event) const;
     /// Host events of the process; none if only a device was requested.
     bool has(ThreadId thread) const;
     /// What belongs to a device as a whole, such as its memory and its metrics; none: to the host.
     bool hasDevice(DeviceIndex device) const;
-    const TopologyIndex& topology() const { return topology_; }
+    const TopologyIndex& topology() const { return *topology_; }
+    /// The selected process; none: all.
+    ProcessIndex process() const { return process_; }
 
 private:
     ProcessQuery query_;
-    TopologyIndex topology_;
+    std::shared_ptr<const TopologyIndex> topology_;
     ProcessIndex process_;
 };
 

@@ -80,8 +80,8 @@ left join string c on c.id = t.category;
 -- reading older files:
 create temp view op_total as
 select null as id, null as run, null as number, null as caller, null as name, null as shapes, null as path,
-       null as process, null as traced, null as first, null as calls, null as launching, null as total, null as self
-where 0;
+       null as process, null as traced, null as first, null as calls, null as launching, null as total, null as self,
+       null as first_step, null as steps where 0;
 create temp view activity_total as
 select null as id, null as run, null as kind, null as name, null as path, null as process, null as op, null as traced,
        null as launched, null as replayed, null as instances, null as total, null as shortest, null as longest,

@@ -21,6 +21,13 @@ public:
     }
     double real() { return row_.getColumn(column_++).getDouble(); }
     bool flag() { return number() != 0; }
+    /// kNoStep if it is null.
+    std::int32_t step()
+    {
+        const bool none = isNull();
+        const std::int64_t value = number();
+        return none ? kNoStep : static_cast<std::int32_t>(value);
+    }
     const char* text() { return row_.getColumn(column_++).getText(); }
     bool isNull() const { return row_.isColumnNull(column_); }
     template <class IdType> IdType id()
@@ -61,6 +68,9 @@ OpCallTotal opFrom(RowValues values, std::size_t place, bool& countsWork)
     total.launching = values.number();
     total.total = values.number();
     total.self = values.number();
+    total.steps.first = values.step();
+    if (!values.isNull())
+        total.steps.bits = values.bytes();
     return total;
 }
 
@@ -83,11 +93,9 @@ ActivityTotal activityFrom(RowValues values, std::size_t ops, const StoredRows& 
     total.shortest = values.number();
     total.longest = values.number();
     total.squares = values.real();
-    const bool hasSteps = !values.isNull();
-    const std::int64_t first = values.number();
-    total.firstStep = hasSteps ? static_cast<std::int32_t>(first) : kNoStep;
+    total.steps.first = values.step();
     if (!values.isNull())
-        total.steps = values.bytes();
+        total.steps.bits = values.bytes();
     return total;
 }
 

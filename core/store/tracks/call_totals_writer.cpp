@@ -45,6 +45,16 @@ Cell cellOfFlag(bool value)
     return std::int64_t{value ? 1 : 0};
 }
 
+Cell cellOfFirst(const StepBits& steps)
+{
+    return steps.first == kNoStep ? Cell() : Cell(std::int64_t{steps.first});
+}
+
+Cell cellOfBits(const StepBits& steps, bool areKnown)
+{
+    return areKnown && !steps.bits.empty() ? Cell(Blob{steps.bits}) : Cell();
+}
+
 /// A process and flags, packed into one number.
 template <class... Flags> std::uint32_t packed(ProcessIndex process, Flags... flags)
 {
@@ -129,6 +139,8 @@ void CallTotalsWriter::take(const Op& op)
     }
     ++total.calls;
     total.total += (op.end - op.start).count();
+    if (isTraced && knowsOpSteps_)
+        knowsOpSteps_ = total.steps.add(op.step);
     const auto number = static_cast<std::uint32_t>(&total - totals_.ops.data());
     selfTimes_.add(op, number);
     if (op.id.value >= ops_.size())
@@ -195,26 +207,10 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
         total.isReplayed = isReplayed;
     }
     total.KernelTotal::add((event.end - event.start).count());
-    if (isTraced)
-        noteStep(total, event.step);
+    if (isTraced && knowsSteps_)
+        knowsSteps_ = total.steps.add(event.step);
     if (totals_.activities.size() > kMostTotals)
         giveUp();
-}
-
-void CallTotalsWriter::noteStep(ActivityTotal& total, std::int32_t step)
-{
-    constexpr std::int64_t kBits = 8;
-    if (total.firstStep == kNoStep)
-        total.firstStep = step;
-    const std::int64_t place = std::int64_t{step} - total.firstStep;
-    knowsSteps_ = knowsSteps_ && place >= 0 && place < kMostSteps;
-    if (!knowsSteps_)
-        return;
-    const auto byte = static_cast<std::size_t>(place / kBits);
-    if (byte >= total.steps.size())
-        total.steps.resize(byte + 1);
-    total.steps[byte] =
-        static_cast<char>(static_cast<unsigned char>(total.steps[byte]) | 1U << (place % kBits));
 }
 
 /// The op and those around it launched something. Each is noted once.
@@ -282,12 +278,25 @@ void CallTotalsWriter::finish()
         countsWork_ = countsWork_ && (callsOfItsName_[i] == 0 || callsOfItsName_[i] == totals_.ops[i].calls);
 }
 
+/// Ops that differ in every step would take more bytes than they have calls.
+void CallTotalsWriter::weighSteps()
+{
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+    for (const OpCallTotal& total : totals_.ops) {
+        calls += total.calls;
+        bytes += std::ssize(total.steps.bits);
+    }
+    knowsOpSteps_ = knowsOpSteps_ && bytes <= calls;
+}
+
 void CallTotalsWriter::write()
 {
     takeTogether();
     if (!keys_)
         return;
     finish();
+    weighSteps();
     writeOps();
     writeActivities();
     writeAllocations();
@@ -297,13 +306,14 @@ void CallTotalsWriter::writeOps()
 {
     RowInserter rows(target_.database(), target_.chunks(), "op_total",
                      {"id", "run", "number", "caller", "name", "shapes", "path", "process", "traced", "first",
-                      "calls", "launching", "total", "self"});
+                      "calls", "launching", "total", "self", "first_step", "steps"});
     std::int64_t number = 0;
     for (const OpCallTotal& total : totals_.ops)
         rows.insert(run_, {run_, number++, cellOfCall(total.caller), cellOfId(total.name),
                            cellOfId(total.shapes), cellOfId(total.path), cellOfId(total.process),
                            cellOfFlag(total.isTraced), cellOfId(total.first), total.calls,
-                           countsWork_ ? Cell(total.launching) : Cell(), total.total, total.self});
+                           countsWork_ ? Cell(total.launching) : Cell(), total.total, total.self,
+                           cellOfFirst(total.steps), cellOfBits(total.steps, knowsOpSteps_)});
 }
 
 void CallTotalsWriter::writeActivities()
@@ -316,8 +326,7 @@ void CallTotalsWriter::writeActivities()
                            cellOfId(total.process), cellOfCall(total.op), cellOfFlag(total.isTraced),
                            cellOfFlag(total.isLaunched), cellOfFlag(total.isReplayed), total.instances,
                            total.total, total.shortest, total.longest, total.squares,
-                           total.firstStep == kNoStep ? Cell() : Cell(std::int64_t{total.firstStep}),
-                           knowsSteps_ && !total.steps.empty() ? Cell(Blob{total.steps}) : Cell()});
+                           cellOfFirst(total.steps), cellOfBits(total.steps, knowsSteps_)});
 }
 
 void CallTotalsWriter::writeAllocations()

@@ -39,7 +39,6 @@ public:
 private:
     static constexpr std::uint32_t kMostOps = 1U << 28; ///< numbers of a damaged file
     static constexpr std::uint32_t kDeepest = 250;      ///< ops within each other
-    static constexpr std::int64_t kMostSteps = 1 << 16; ///< from the first to the last of an activity
 
     /// An op of the recording, by OpId.
     struct OpState {
@@ -59,9 +58,9 @@ private:
     /// \return  null if the totals were given up
     std::optional<std::uint32_t> totalOf(OpId op);
     void noteLaunch(OpId op, std::int32_t step);
-    void noteStep(ActivityTotal& total, std::int32_t step);
     void noteReplay(const DeviceEvent& event, ProcessIndex process, bool isLaunched);
     void finish();
+    void weighSteps();
     void giveUp();
     void writeOps();
     void writeActivities();
@@ -82,7 +81,8 @@ private:
     /// wherever its numbers begin.
     std::unordered_map<std::uint64_t, std::vector<bool>> correlations_;
     bool countsWork_ = true;
-    bool knowsSteps_ = true;
+    bool knowsSteps_ = true; ///< of activities
+    bool knowsOpSteps_ = true;
 };
 
 } // namespace tilescope::store

@@ -2,6 +2,7 @@
 
 #include "core/exchange/import/importer.h"
 #include "core/query/calls/call_tree.h"
+#include "core/query/compare/side_events.h"
 #include "core/query/kernels/kernel_tables.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/work/work_tables.h"
@@ -9,6 +10,8 @@
 #include "core/store/run_writer.h"
 #include "core/store/tracks/call_totals.h"
 #include "core/store/tracks/track_writer.h"
+#include "tests/support/simulator/kineto_recording.h"
+#include "tests/support/simulator/random_program.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <fstream>
 #include <random>
 
 namespace tilescope::exchange {
@@ -85,6 +89,50 @@ std::string piecesText(const store::RunReader& reader, RunId run)
     return fmt::format("pieces of {} steps {}\n{}", traced.steps, traced.onGpu, fmt::join(lines, ""));
 }
 
+std::string timesText(std::string_view title, const query::CallTimes& times)
+{
+    std::string text = fmt::format("{}\n", title);
+    for (const auto& [call, time] : times)
+        text += fmt::format("{} {} {} {}\n", call.place, call.name, static_cast<int>(call.kind), time);
+    return text;
+}
+
+std::string groupsText(std::string_view title, std::vector<analysis::GroupTimes> groups)
+{
+    std::string text = fmt::format("{}\n", title);
+    std::ranges::sort(groups, {}, &analysis::GroupTimes::key);
+    for (const analysis::GroupTimes& group : groups) {
+        text += fmt::format("{} {}:", group.key, group.instancesPerStep);
+        for (const std::vector<double>& run : group.runs)
+            text += fmt::format(" {}", fmt::join(run, " "));
+        text += '\n';
+    }
+    return text;
+}
+
+/// One side of a comparison, of all processes and of each.
+std::string sideText(const store::RunReader& reader, RunId run)
+{
+    std::vector<query::ProcessQuery> queries{{}, {.allSteps = true}};
+    for (const query::ProcessChoice& choice : query::processChoices(reader.topology(run)))
+        queries.push_back(choice.query);
+    std::string text;
+    for (const query::ProcessQuery& process : queries) {
+        const query::SideEvents side = query::sideEvents(reader, std::array{run}, process);
+        const query::StepSide& step = side.step;
+        text += fmt::format("side {} {} {} {} {} {} {} {} {}\n", step.process, step.onGpu, step.steps,
+                            step.wall, step.compute, step.idle.launching, step.idle.synchronizing,
+                            step.idle.tracing, step.idle.unexplained);
+        text += timesText("calls", step.calls) + timesText("communication", step.communication) +
+                timesText("copies", step.copies);
+        for (const auto& [module, bytes] : step.allocated)
+            text += fmt::format("{} allocates {}\n", module, bytes);
+        text += groupsText("kernels", side.groups.kernels) + groupsText("families", side.groups.families) +
+                groupsText("ranges", side.groups.ranges) + groupsText("ops", side.groups.ops);
+    }
+    return text;
+}
+
 std::vector<std::string> shown(const fs::path& file)
 {
     const store::RunReader reader(file);
@@ -94,6 +142,7 @@ std::vector<std::string> shown(const fs::path& file)
         texts.push_back(kernelsText(reader, run));
         texts.push_back(rooflineText(reader, run));
         texts.push_back(piecesText(reader, run));
+        texts.push_back(sideText(reader, run));
     }
     return texts;
 }
@@ -137,7 +186,11 @@ int compareBothWays(const fs::path& file)
 class RandomRun {
 public:
     /// \param isRegular  calls that are alike launch alike, so that work can be counted from their totals
-    RandomRun(std::uint32_t seed, bool isRegular) : random_(seed), isRegular_(isRegular) {}
+    /// \param correlation  of the first launch
+    RandomRun(std::uint32_t seed, bool isRegular, std::uint32_t correlation = 1)
+        : random_(seed), isRegular_(isRegular), nextCorrelation_(correlation)
+    {
+    }
 
     void write(const fs::path& file)
     {
@@ -266,7 +319,7 @@ private:
     Timestamp time_ = TraceClock::now();
     std::int32_t step_ = kNoStep;
     std::uint32_t nextOp_ = 0;
-    std::uint32_t nextCorrelation_ = 1;
+    std::uint32_t nextCorrelation_;
 };
 
 class StoredTotals : public ::testing::Test {
@@ -328,6 +381,31 @@ TEST_F(StoredTotals, OfRecordingsOfTilescopeShowWhatTheirEventsShow)
     for (const char* name : {"ranks/eight_ranks.tscope", "store/version-9.tscope", "store/version-10.tscope",
                              "store/version-11.tscope"})
         compareBothWays(copied(name));
+}
+
+/// Programs that run for days number their launches beyond any limit of a table, and ranks number theirs alike.
+TEST_F(StoredTotals, CountWorkWhateverNumbersLaunchesHave)
+{
+    const fs::path file = folder_ / "high.tscope";
+    RandomRun(2, true, 4'000'000'000).write(file);
+    EXPECT_EQ(compareBothWays(file), 1);
+}
+
+TEST_F(StoredTotals, OfSimulatedProgramsShowWhatTheirEventsShow)
+{
+    for (std::uint64_t seed = 0; seed < simulator::kCases.size(); ++seed) {
+        SCOPED_TRACE(simulator::kCases.at(seed));
+        const simulator::SimulatedProgram program = simulator::randomProgram(seed);
+        const simulator::Execution execution = execute(program);
+        std::vector<fs::path> files;
+        for (std::size_t rank = 0; rank < program.clocks.size(); ++rank) {
+            files.push_back(folder_ / fmt::format("{}-{}.json", seed, rank));
+            std::ofstream(files.back()) << kinetoRecording(program, execution, rank);
+        }
+        const fs::path file = folder_ / fmt::format("{}.tscope", seed);
+        importFiles(files, file);
+        compareBothWays(file);
+    }
 }
 
 TEST_F(StoredTotals, OfAnyRunShowWhatItsEventsShow)
