@@ -1,5 +1,7 @@
 #include "core/model/topology_index.h"
 
+#include <algorithm>
+
 namespace tilescope {
 
 TopologyIndex::TopologyIndex(RunTopology topology, std::span<const ThreadName> threads)
@@ -37,10 +39,15 @@ ProcessIndex TopologyIndex::of(DeviceIndex device) const
 
 const TracedProcess* TopologyIndex::find(ProcessIndex process) const
 {
-    for (const TracedProcess& each : topology_.processes)
-        if (process && each.id == process)
-            return &each;
-    return nullptr;
+    if (!process)
+        return nullptr;
+    // Usually processes are in the order of their numbers, and a run may have thousands.
+    const std::vector<TracedProcess>& all = topology_.processes;
+    const auto place = static_cast<std::size_t>(process.value);
+    if (place < all.size() && all[place].id == process)
+        return &all[place];
+    const auto found = std::ranges::find(all, process, &TracedProcess::id);
+    return found == all.end() ? nullptr : &*found;
 }
 
 std::optional<std::int32_t> TopologyIndex::rankOf(ProcessIndex process) const

@@ -59,6 +59,9 @@ std::string linkText(const query::LinkRate& link)
 
 void addNotes(Table& table, const query::RanksTable& ranks)
 {
+    for (std::string sentence : {ranks.hostSentence(), ranks.groupSentence()})
+        if (!sentence.empty())
+            table.notes.push_back(std::move(sentence));
     if (ranks.incomplete > 0)
         table.notes.push_back(
             counted(ranks.incomplete, "collective was", "collectives were") +
@@ -104,6 +107,9 @@ Table ranksOf(Shared ranks)
     addProcessNumbers<RankRow>(table, column);
     if (ranks->rankCount > 1)
         table.columns.push_back(column.people("rank", &RankRow::title, {.keep = 2}));
+    table.columns.push_back(
+        column("host", "on host", [](const RankRow& row) { return cellOrNull(row.host); },
+               {.audience = ranks->hostCount > 1 ? Audience::Everyone : Audience::Programs}));
     for (Column& each : std::vector<Column>{
              column.programs("start_ns", [origin = ranks->run.clockOrigin](
                                              const RankRow& row) { return row.parts.wall.start - origin; }),

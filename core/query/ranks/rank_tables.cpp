@@ -1,5 +1,6 @@
 #include "core/query/ranks/rank_tables.h"
 
+#include "core/analysis/ranks/host_lateness.h"
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/base/number_text.h"
@@ -277,6 +278,8 @@ private:
         const std::map<ProcessIndex, Bytes> ofEvents =
             run_.traits().isImported ? peaksOfEvents() : std::map<ProcessIndex, Bytes>{};
         for (auto& [process, each] : processes_) {
+            const TracedProcess* const known = topology_.find(process);
+            const std::string host = known ? known->host : std::string();
             const std::vector<Interval> walls = each.parts.walls();
             const std::vector<analysis::StepPartition> partitions = each.parts.partitions(span_);
             const std::vector<analysis::BusyParts> busy = each.parts.busyParts(span_);
@@ -287,7 +290,8 @@ private:
                             .process = process,
                             .title = topology_.titleOf(process),
                             .rank = rankOf(topology_, process),
-                            .numbers = numbersOf(topology_, process)};
+                            .numbers = numbersOf(topology_, process),
+                            .host = host};
                 if (const auto peak = row.rank ? peaks.find(*row.rank) : peaks.end(); peak != peaks.end())
                     row.peakAllocated = peak->second;
                 else if (const auto found = ofEvents.find(process); found != ofEvents.end())
@@ -304,6 +308,69 @@ private:
         });
     }
 
+    std::vector<analysis::CollectiveTiming> timesOf(std::span<const analysis::MatchedCollective> matched,
+                                                    const analysis::StepStarts& starts) const
+    {
+        std::vector<analysis::CollectiveTiming> timings = analysis::timeCollectives(matched, starts);
+        // What the clocks do not tell apart makes nobody late.
+        for (analysis::CollectiveTiming& timing : timings)
+            if (table_.clockUncertainty && timing.behind <= *table_.clockUncertainty) {
+                timing.last = {};
+                timing.late = Nanoseconds(0);
+            }
+        return timings;
+    }
+
+    void judgeHosts(std::span<const analysis::MatchedCollective> matched)
+    {
+        std::map<std::string, ProcessIndex> hosts;
+        analysis::FirstOfHost firstOfHost;
+        for (const TracedProcess& process : topology_.topology().processes) {
+            if (process.host.empty() && process.rank)
+                return;
+            firstOfHost[process.id] = hosts.try_emplace(process.host, process.id).first->second;
+        }
+        table_.hostCount = hosts.size();
+        if (hosts.size() < 2 || hosts.size() == firstOfHost.size())
+            return;
+        const std::vector<analysis::MatchedCollective> ofHosts =
+            analysis::collectivesOfHosts(matched, firstOfHost);
+        table_.lateHost = analysis::stragglerOf(analysis::latenessOfSteps(
+            ofHosts, timesOf(ofHosts, analysis::startsOfHosts(starts_, firstOfHost))));
+        if (const TracedProcess* const last = topology_.find(table_.lateHost.process))
+            table_.lateHostName = last->host;
+    }
+
+    void judgeGroups(std::span<const analysis::MatchedCollective> matched,
+                     std::span<const analysis::CollectiveTiming> timings)
+    {
+        std::map<std::pair<StringId, StringId>, std::vector<std::size_t>> groups;
+        for (std::size_t i = 0; i < matched.size(); ++i)
+            groups[{matched[i].group, matched[i].ranks}].push_back(i);
+        if (groups.size() < 2)
+            return;
+        for (const auto& [group, collectives] : groups) {
+            std::vector<analysis::MatchedCollective> own;
+            std::vector<analysis::CollectiveTiming> times;
+            for (const std::size_t i : collectives) {
+                own.push_back(matched[i]);
+                times.push_back(timings[i]);
+            }
+            GroupVerdict verdict{.group = group.first ? std::string(textOf_(group.first)) : std::string(),
+                                 .verdict = analysis::stragglerOf(analysis::latenessOfSteps(own, times))};
+            // Any of the groups could have had such a rank.
+            verdict.verdict.chance =
+                std::min(1.0, verdict.verdict.chance * static_cast<double>(groups.size()));
+            if (verdict.verdict.kind == analysis::StragglerVerdict::Kind::Straggler &&
+                verdict.verdict.chance >= analysis::kStragglerLevel)
+                verdict.verdict.kind = analysis::StragglerVerdict::Kind::NoStraggler;
+            if (verdict.verdict.process)
+                verdict.name = topology_.titleOf(verdict.verdict.process);
+            table_.groups.push_back(std::move(verdict));
+        }
+        std::ranges::stable_sort(table_.groups, {}, &GroupVerdict::group);
+    }
+
     void addCollectives()
     {
         std::vector<Timestamp> launches(records_.size());
@@ -313,13 +380,7 @@ private:
                 launches[i] = launch->second;
         const std::vector<analysis::MatchedCollective> matched =
             analysis::matchCollectives(records_, launches, topology_, textOf_);
-        std::vector<analysis::CollectiveTiming> timings = analysis::timeCollectives(matched, starts_);
-        // What the clocks do not tell apart makes nobody late.
-        for (analysis::CollectiveTiming& timing : timings)
-            if (table_.clockUncertainty && timing.behind <= *table_.clockUncertainty) {
-                timing.last = {};
-                timing.late = Nanoseconds(0);
-            }
+        const std::vector<analysis::CollectiveTiming> timings = timesOf(matched, starts_);
         const auto slacks = slackOfRecords();
         for (const Collective& record : records_)
             table_.pointToPoint += record.peer >= 0 ? 1 : 0;
@@ -333,6 +394,8 @@ private:
         table_.straggler = analysis::stragglerOf(lateness);
         if (table_.straggler.process)
             table_.stragglerName = topology_.titleOf(table_.straggler.process);
+        judgeHosts(matched);
+        judgeGroups(matched, timings);
         // By step, both of them.
         auto row = table_.rows.begin();
         for (const analysis::StepLateness& step : lateness) {
@@ -489,6 +552,32 @@ Nanoseconds meanOf(Nanoseconds sum, std::size_t count)
                : sum;
 }
 
+using Kind = analysis::StragglerVerdict::Kind;
+
+/// \param noun   of whom it is about: rank
+/// \param title  of a verdict that one is late
+std::string verdictWords(const analysis::StragglerVerdict& verdict, const std::string& name,
+                         const std::string& noun, const std::string& title, const std::string& none)
+{
+    const std::string count = std::to_string(verdict.lastIn) + " of " + counted(verdict.steps, "step");
+    const std::string times = "late by " + lengthText(verdict.median) + " in the median (" +
+                              lengthText(verdict.least) + " to " + lengthText(verdict.most) + ")";
+    const std::string who = name.empty() ? "No " + noun + " was last more often than another."
+                                         : "Last in " + count + ": " + name + ", " + times + ".";
+    const std::string chance = quantity::threeDigits(verdict.chance);
+    switch (verdict.kind) {
+    case Kind::TooFewSteps:
+        return who + " " + counted(verdict.steps, "step") + (verdict.steps == 1 ? " allows" : " allow") +
+               " no " + (noun == "rank" ? "straggler verdict" : "verdict about hosts") +
+               ": it takes at least " + std::to_string(analysis::kFewestStepsForVerdict) + ".";
+    case Kind::NoStraggler:
+        return none + " " + who + (name.empty() ? "" : " Chance explains it (probability " + chance + ").");
+    default:
+        return title + ": " + name + ", last in " + count + " (by chance with probability " + chance + "), " +
+               times + ".";
+    }
+}
+
 } // namespace
 
 Nanoseconds CollectiveRow::wait() const
@@ -527,7 +616,6 @@ const CollectiveRank* CollectiveRow::tightest() const
 
 std::string RanksTable::sentence() const
 {
-    using Kind = analysis::StragglerVerdict::Kind;
     const bool isWhole = !rows.empty() && rows.front().step == kNoStep;
     if (straggler.kind == Kind::NothingToCompare && isWhole && rankCount > 1 &&
         collectives.size() > static_cast<std::size_t>(incomplete))
@@ -535,25 +623,37 @@ std::string RanksTable::sentence() const
     if (straggler.kind == Kind::NothingToCompare)
         return rankCount < 2 ? "The run has one process: no other rank can be late."
                              : "No collective was recorded on all of its ranks: who is late is unknown.";
-    const std::string count = std::to_string(straggler.lastIn) + " of " + counted(straggler.steps, "step");
-    const std::string times = "late by " + lengthText(straggler.median) + " in the median (" +
-                              lengthText(straggler.least) + " to " + lengthText(straggler.most) + ")";
-    const std::string who = stragglerName.empty()
-                                ? "No rank was last more often than another."
-                                : "Last in " + count + ": " + stragglerName + ", " + times + ".";
-    const std::string chance = quantity::threeDigits(straggler.chance);
-    switch (straggler.kind) {
-    case Kind::TooFewSteps:
-        return who + " " + counted(straggler.steps, "step") + (straggler.steps == 1 ? " allows" : " allow") +
-               " no straggler verdict: it takes at least " +
-               std::to_string(analysis::kFewestStepsForVerdict) + ".";
-    case Kind::NoStraggler:
-        return "No straggler. " + who +
-               (stragglerName.empty() ? "" : " Chance explains it (probability " + chance + ").");
-    default:
-        return "Straggler: " + stragglerName + ", last in " + count + " (by chance with probability " +
-               chance + "), " + times + ".";
-    }
+    return verdictWords(straggler, stragglerName, "rank", "Straggler", "No straggler.");
+}
+
+std::string RanksTable::hostSentence() const
+{
+    return lateHost.kind == Kind::NothingToCompare
+               ? std::string()
+               : verdictWords(lateHost, lateHostName, "host", "Late host", "No host is late.");
+}
+
+std::string RanksTable::groupSentence() const
+{
+    if (groups.empty())
+        return {};
+    constexpr std::size_t kMostNamed = 5;
+    std::vector<const GroupVerdict*> late;
+    for (const GroupVerdict& each : groups)
+        if (each.verdict.kind == Kind::Straggler)
+            late.push_back(&each);
+    if (late.empty())
+        return "In none of " + counted(std::ssize(groups), "group") + " of ranks the same rank is late.";
+    std::ranges::stable_sort(late, std::ranges::greater{},
+                             [](const GroupVerdict* each) { return each->verdict.median; });
+    std::string text = "In " + std::to_string(late.size()) + " of " + counted(std::ssize(groups), "group") +
+                       " of ranks the same rank is late: ";
+    for (std::size_t i = 0; i < std::min(kMostNamed, late.size()); ++i)
+        text += (i == 0 ? "" : ", ") + late[i]->name + " in " +
+                (late[i]->group.empty() ? "a group without a name" : late[i]->group) + " (" +
+                std::to_string(late[i]->verdict.lastIn) + " of " + counted(late[i]->verdict.steps, "step") +
+                ", " + lengthText(late[i]->verdict.median) + ")";
+    return text + (late.size() > kMostNamed ? " and others." : ".");
 }
 
 bool RanksTable::hasSeveralGroups() const

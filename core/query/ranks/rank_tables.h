@@ -33,6 +33,7 @@ struct RankRow {
     std::string title = {};                ///< "rank 1", "python 4711"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< none if the process is not part of a group
     ProcessNumbers numbers = {};
+    std::string host = {};    ///< empty: unknown
     std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
     analysis::RankStep parts = {};
     /// Of the rank within the timed steps; of imports and recordings, in all events. None: not recorded.
@@ -85,6 +86,13 @@ struct CollectiveRow {
     const CollectiveRank* tightest() const;
 };
 
+/// Whether one rank of a group of ranks is late in step after step.
+struct GroupVerdict {
+    std::string group = {}; ///< as collectives name it
+    std::string name = {};  ///< of the rank that was last most often; empty: none
+    analysis::StragglerVerdict verdict = {};
+};
+
 /// The activity of the ranks of a run, by step and by collective.
 struct RanksTable {
     store::RunRecord run = {};
@@ -95,6 +103,10 @@ struct RanksTable {
     std::vector<CollectiveRow> collectives = {}; ///< by the start of their first rank
     analysis::StragglerVerdict straggler = {};
     std::string stragglerName = {};                   ///< "rank 1"; empty if no rank was last most often
+    std::size_t hostCount = 0;                        ///< 0: not all are known
+    analysis::StragglerVerdict lateHost = {};         ///< of hosts with several ranks
+    std::string lateHostName = {};                    ///< like stragglerName
+    std::vector<GroupVerdict> groups = {};            ///< if the collectives are of several groups, by name
     std::int64_t incomplete = 0;                      ///< collectives with missing ranks
     std::int64_t disjoint = 0;                        ///< whose ranks do not overlap in time
     std::int64_t pointToPoint = 0;                    ///< records of sends and receives, which have no row
@@ -107,6 +119,10 @@ struct RanksTable {
 
     /// Whether a rank is late, in a sentence.
     std::string sentence() const;
+    /// The same of hosts, and of the groups of ranks that communicate: empty where there is one, or where hosts are unknown
+    /// or have one rank each.
+    std::string hostSentence() const;
+    std::string groupSentence() const;
     /// The mean of `rows`: its wall begins at 0. None without rows.
     std::optional<analysis::RankStep> meanStep() const;
     /// Whether the collectives belong to several groups, each of which numbers its own.

@@ -3,6 +3,7 @@
 //     simulate random FIRST COUNT FOLDER    the programs of these seeds, each in FOLDER/SEED
 //     simulate run PROGRAM.json FOLDER      that program
 //     simulate replay PROGRAM.json WORKS.json    that program; writes only when its work on the device begins and ends
+//     simulate fleet RANKS STEPS FOLDER [RANK_US HOST_US]    recordings of many ranks; rank 137 and host 40 are late by so much
 //     simulate periods PROGRAM.json START:END …   prints what is true of these periods of rank 0, in ns
 //
 // A folder receives program.json, rank0.json, rank1.json, … (recordings), of one rank own.tscope, and truth.json. `what_if` in
@@ -10,6 +11,7 @@
 // the same of a program whose batches are loaded at once, if other processes load them.
 
 #include "tests/stress/simulated/own_recording.h"
+#include "tests/support/simulator/fleet_program.h"
 #include "tests/support/simulator/kineto_recording.h"
 #include "tests/support/simulator/random_program.h"
 #include "tests/support/simulator/truth.h"
@@ -114,6 +116,15 @@ void writeProgram(const SimulatedProgram& program, const std::filesystem::path& 
         writeOwnRecording(program, execution, folder / "own.tscope");
 }
 
+void writeFleet(const Fleet& fleet, const std::filesystem::path& folder)
+{
+    std::filesystem::create_directories(folder);
+    const SimulatedProgram program = fleetProgram(fleet);
+    const Execution execution = execute(program);
+    for (std::size_t rank = 0; rank < fleet.ranks; ++rank)
+        writeJson(folder / recordingName(fleet, program, rank), kinetoRecording(program, execution, rank));
+}
+
 int run(int argc, char** argv)
 {
     const std::string_view verb = argc > 1 ? argv[1] : "";
@@ -137,6 +148,15 @@ int run(int argc, char** argv)
         writeJson(argv[3], works);
         return EXIT_SUCCESS;
     }
+    if (verb == "fleet" && (argc == 5 || argc == 7)) {
+        Fleet fleet{.ranks = std::stoull(argv[2]), .steps = std::stoll(argv[3])};
+        if (argc == 7) {
+            fleet.rankDelay = std::chrono::microseconds(std::stoll(argv[5]));
+            fleet.hostDelay = std::chrono::microseconds(std::stoll(argv[6]));
+        }
+        writeFleet(fleet, argv[4]);
+        return EXIT_SUCCESS;
+    }
     if (verb == "periods" && argc >= 3) {
         std::ifstream file(argv[2]);
         const SimulatedProgram program = programOf(nlohmann::json::parse(file));
@@ -152,8 +172,10 @@ int run(int argc, char** argv)
         std::cout << list << '\n';
         return EXIT_SUCCESS;
     }
-    std::cerr << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER | "
-                 "simulate replay PROGRAM.json WORKS.json | simulate periods PROGRAM.json START:END …\n";
+    std::cerr
+        << "usage: simulate random FIRST COUNT FOLDER | simulate run PROGRAM.json FOLDER | "
+           "simulate replay PROGRAM.json WORKS.json | simulate fleet RANKS STEPS FOLDER [RANK_US HOST_US] | "
+           "simulate periods PROGRAM.json START:END …\n";
     return EXIT_FAILURE;
 }
 

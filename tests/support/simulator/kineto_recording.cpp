@@ -78,7 +78,7 @@ public:
                                                {"backend_config", "cuda:nccl"},
                                                {"pg_size", program_.clocks.size()},
                                                {"ranks", ranks}}}}};
-            group_ = ranks.dump();
+            group_ = groupText();
         }
         addRanges();
         addCalls();
@@ -110,6 +110,22 @@ public:
     }
 
 private:
+    /// The ranks as PyTorch lists them with each collective: of more than 30 the first 29 and the last.
+    std::string groupText() const
+    {
+        constexpr std::size_t kMostListed = 30;
+        const std::size_t count = program_.clocks.size();
+        std::string text = "[";
+        for (std::size_t i = 0; i < count; ++i) {
+            if (count > kMostListed && i + 1 == kMostListed) {
+                text += ", ..., " + std::to_string(count - 1);
+                break;
+            }
+            text += (i == 0 ? "" : ", ") + std::to_string(i);
+        }
+        return text + "]";
+    }
+
     /// In microseconds.
     double time(Duration time) const
     {

@@ -124,7 +124,7 @@ std::optional<std::int32_t> rankIn(std::string_view text)
 }
 
 KinetoTopology::KinetoTopology(TraceBuilder& builder, const std::string& name)
-    : builder_(builder), clock_(builder.addClock({.name = name, .method = "wall clock"}))
+    : builder_(builder), fileName_(name), clock_(builder.addClock({.name = name, .method = "wall clock"}))
 {
 }
 
@@ -269,6 +269,20 @@ void KinetoTopology::describeRank(std::optional<std::int32_t> rank, std::optiona
     worldSize_ = worldSize;
 }
 
+/// The name that torch.profiler.tensorboard_trace_handler() gives a file, HOST_PID.TIME.pt.trace.json, tells the host. The
+/// pid must be that of a process with host events, as people rename files.
+void KinetoTopology::nameHost()
+{
+    const std::size_t end = fileName_.find(".pt.trace.json");
+    const std::size_t time = end == 0 || end == std::string::npos ? end : fileName_.rfind('.', end - 1);
+    const std::size_t pid = time == std::string::npos ? time : fileName_.rfind('_', time);
+    if (pid == std::string::npos || pid == 0 || !integerOf(fileName_.substr(time + 1, end - time - 1)))
+        return;
+    const ProcessIndex process = knownProcess(std::string_view(fileName_).substr(pid + 1, time - pid - 1));
+    if (process)
+        builder_.process(process).host = fileName_.substr(0, pid);
+}
+
 void KinetoTopology::nameProcesses()
 {
     for (const LaterName& each : names_) {
@@ -389,6 +403,7 @@ void KinetoTopology::assignRanks()
 
 void KinetoTopology::finish()
 {
+    nameHost();
     nameProcesses();
     leaveOutUnreadDevices();
     for (const auto& [text, label] : labels_)

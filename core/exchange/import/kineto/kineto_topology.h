@@ -93,6 +93,7 @@ private:
 
     std::int64_t nativeThread(std::string_view tid);
     Label& labelOf(std::string_view label);
+    void nameHost();
     void nameProcesses();
     void leaveOutUnreadDevices();
     void shareActivities(std::span<const ForeignFlow> flows);
@@ -100,6 +101,7 @@ private:
     void assignRanksOfLabels();
 
     TraceBuilder& builder_;
+    const std::string fileName_;
     ClockIndex clock_;
     std::map<std::string, ProcessIndex, std::less<>> processes_; ///< by pid
     std::map<std::string, Label, std::less<>> labels_;
