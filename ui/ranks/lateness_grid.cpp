@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace tilescope::ui {
 
@@ -22,15 +23,17 @@ QString latenessText(const char* text)
 
 /// The ranks of the collectives in the order of their numbers.
 std::vector<LatenessGrid::Rank> ranksOf(const query::RanksTable& table,
-                                        const std::vector<std::size_t>& collectives)
+                                        const std::vector<std::size_t>& collectives,
+                                        const std::optional<std::set<ProcessIndex>>& found)
 {
     std::map<std::pair<std::int32_t, std::int32_t>, LatenessGrid::Rank> ranks;
     for (const std::size_t index : collectives)
         for (const query::CollectiveRank& rank : table.collectives[index].ranks)
-            ranks.try_emplace({rank.rank.value_or(-1), rank.process.value},
-                              LatenessGrid::Rank{rank.process, rank.title.empty()
-                                                                   ? latenessText("the process")
-                                                                   : QString::fromStdString(rank.title)});
+            if (!found || found->contains(rank.process))
+                ranks.try_emplace({rank.rank.value_or(-1), rank.process.value},
+                                  LatenessGrid::Rank{rank.process, rank.title.empty()
+                                                                       ? latenessText("the process")
+                                                                       : QString::fromStdString(rank.title)});
     std::vector<LatenessGrid::Rank> result;
     for (auto& [number, rank] : ranks)
         result.push_back(std::move(rank));
@@ -49,7 +52,24 @@ QString collectiveName(const query::RanksTable& table, const query::CollectiveRo
     return name;
 }
 
-LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step)
+std::optional<std::set<ProcessIndex>> foundRanks(const query::RanksTable& table, const QString& text)
+{
+    const QString wanted = text.simplified();
+    if (wanted.isEmpty())
+        return {};
+    bool isNumber = false;
+    const int number = wanted.toInt(&isNumber);
+    std::set<ProcessIndex> found;
+    for (const query::RankRow& row : table.rows)
+        if (isNumber ? row.rank == number
+                     : QString::fromStdString(row.title).contains(wanted, Qt::CaseInsensitive) ||
+                           QString::fromStdString(row.host).contains(wanted, Qt::CaseInsensitive))
+            found.insert(row.process);
+    return found;
+}
+
+LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step,
+                          const std::optional<std::set<ProcessIndex>>& found)
 {
     LatenessGrid grid;
     for (std::size_t i = 0; i < table.collectives.size(); ++i)
@@ -62,7 +82,7 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
                                      : latenessText("step %1, %2").arg(QString::number(row.step), name));
             grid.numbers.push_back(row.sequence < 0 ? QString() : wholeNumber(row.sequence));
         }
-    grid.ranks = ranksOf(table, grid.collectives);
+    grid.ranks = ranksOf(table, grid.collectives, found);
     const std::size_t columns = grid.collectives.size();
     std::map<ProcessIndex, std::size_t> rowOf;
     for (std::size_t row = 0; row < grid.ranks.size(); ++row)
@@ -74,9 +94,12 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
             continue;
         const Timestamp first = std::ranges::min(collective.ranks, {}, &query::CollectiveRank::start).start;
         for (const query::CollectiveRank& rank : collective.ranks) {
-            LatenessGrid::Rank& row = grid.ranks[rowOf[rank.process]];
+            const auto place = rowOf.find(rank.process);
+            if (place == rowOf.end())
+                continue;
+            LatenessGrid::Rank& row = grid.ranks[place->second];
             const auto value = double((rank.start - first).count());
-            late[rowOf[rank.process] * columns + column] = value;
+            late[place->second * columns + column] = value;
             row.lateness += value;
             row.last += !collective.last.empty() && rank.title == collective.last ? 1 : 0;
             grid.most = std::max(grid.most, value);
@@ -107,9 +130,12 @@ QString LatenessGrid::lastWords() const
     if (order.empty())
         return {};
     std::ranges::stable_sort(order, std::ranges::greater{}, &Rank::last);
+    constexpr std::size_t kMostNamed = 8;
     QStringList words;
-    for (const Rank* rank : order)
+    for (const Rank* rank : order | std::views::take(kMostNamed))
         words << QStringLiteral("%1: %2").arg(rank->title, wholeNumber(rank->last));
+    if (order.size() > kMostNamed)
+        words << latenessText("%1 others").arg(wholeNumber(std::int64_t(order.size() - kMostNamed)));
     return latenessText("Last to start: %1 of %2")
         .arg(words.join(QStringLiteral(", ")), wholeNumber(std::ssize(collectives)));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tilescope::ui {
@@ -41,7 +42,12 @@ struct LatenessGrid {
 /// "all_reduce 7", or "all_reduce 7 of group 1" in a run of several groups, which number their collectives apart.
 QString collectiveName(const query::RanksTable& table, const query::CollectiveRow& row);
 
-/// \param step  none: the collectives of all steps
-LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step);
+/// The processes of the ranks that a user searches for: by number, title or host. None: all, as nothing is searched for.
+std::optional<std::set<ProcessIndex>> foundRanks(const query::RanksTable& table, const QString& text);
+
+/// \param step   none: the collectives of all steps
+/// \param found  of foundRanks(): the rows; a value is after the first of all ranks
+LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int32_t> step,
+                          const std::optional<std::set<ProcessIndex>>& found = {});
 
 } // namespace tilescope::ui

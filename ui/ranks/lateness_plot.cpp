@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tilescope::ui {
 
@@ -24,13 +25,17 @@ constexpr int kLeastCell = 3; // pixels of a column
 constexpr int kRow = 24;      // logical pixels, likewise below
 constexpr int kLeastRow = 14; // of more than kTallRows ranks
 constexpr int kTallRows = 8;
+constexpr int kNamedRows = 48; // more ranks are lower than their titles
 constexpr int kHeader = 20;    // numbers of the collectives
 constexpr int kLegend = 46;    // scale and who was last
 constexpr double kLeast = 1e3; // ns; the scale is linear below
 
 int rowHeight(std::size_t ranks)
 {
-    return std::max(sizes().of(kLeastRow), sizes().of(kRow) * kTallRows / std::max(kTallRows, int(ranks)));
+    const int count = int(ranks);
+    return count > kNamedRows
+               ? std::max(1, sizes().of(kLeastRow) * kNamedRows / count)
+               : std::max(sizes().of(kLeastRow), sizes().of(kRow) * kTallRows / std::max(kTallRows, count));
 }
 
 /// The place of a value on the scale, from 0 to 1.
@@ -58,6 +63,15 @@ struct LatenessPlot::Frame {
         return {x(bin), top + int(rank) * row, x(bin + 1) - x(bin), row};
     }
     int bottom() const { return top + int(ranks) * row; }
+    /// The ranks, from the first to the one after the last, whose rows are within what is painted.
+    std::pair<std::size_t, std::size_t> shown(const QPainter& painter) const
+    {
+        if (!painter.hasClipping())
+            return {0, ranks};
+        const QRect clip = painter.clipBoundingRect().toAlignedRect();
+        const auto at = [this](int y) { return std::size_t(std::clamp((y - top) / row, 0, int(ranks))); };
+        return {at(clip.top()), std::min(ranks, at(clip.bottom()) + 1)};
+    }
 };
 
 LatenessPlot::LatenessPlot(QWidget* parent) : QWidget(parent)
@@ -144,16 +158,8 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
             widest = std::max(widest, painter.fontMetrics().horizontalAdvance(columnDigits(*late, unit)) + 4);
     if (frame.bins != frame.columns)
         widest = frame.right;
-    for (std::size_t rank = 0; rank < frame.ranks; ++rank) {
-        painter.setPen(p.text);
-        const QRect row = frame.cell(rank, 0);
-        painter.setFont(row.height() < sizes().of(kRow) ? Theme::instance().small()
-                                                        : Theme::instance().body());
-        const int label = frame.left - sizes().of(8) - sizes().padding;
-        painter.drawText(
-            QRect(sizes().padding, row.top(), label, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
-            elidedText(grid_.ranks[rank].title, QFontMetrics(painter.font()), Qt::ElideMiddle, label));
-        painter.setFont(Theme::instance().small());
+    const auto [begin, end] = frame.shown(painter);
+    for (std::size_t rank = begin; rank < end; ++rank) {
         for (std::size_t bin = 0; bin < frame.bins; ++bin) {
             std::optional<double> late;
             for (std::size_t column = frame.firstOf(bin); column < frame.firstOf(bin + 1); ++column)
@@ -161,15 +167,34 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
                     late = std::max(late.value_or(0), *value);
             QRect cell = frame.cell(rank, bin);
             if (cell.width() > 6)
-                cell.adjust(0, 0, -1, -1);
+                cell.adjust(0, 0, -1, cell.height() > 3 ? -1 : 0);
             if (late)
                 painter.fillRect(cell, colourOf(*late));
-            if (widest > cell.width())
+            if (widest > cell.width() || cell.height() < painter.fontMetrics().height() - 2)
                 continue;
             const QString text = late ? columnDigits(*late, unit) : notMeasured();
             painter.setPen(late ? textOn(colourOf(*late)) : p.dimText);
             painter.drawText(cell, Qt::AlignCenter, text);
         }
+    }
+}
+
+/// The titles of the ranks: of all, or of as many as fit.
+void LatenessPlot::drawTitles(QPainter& painter, const Frame& frame) const
+{
+    painter.setPen(colours().text);
+    painter.setFont(frame.row < sizes().of(kRow) ? Theme::instance().small() : Theme::instance().body());
+    const QFontMetrics metrics(painter.font());
+    const int label = frame.left - sizes().of(8) - sizes().padding;
+    const int height = std::max(frame.row, metrics.height());
+    const auto every =
+        std::size_t(frame.row >= metrics.height() - 2 ? 1 : (height + frame.row - 1) / frame.row);
+    const auto [begin, end] = frame.shown(painter);
+    for (std::size_t rank = begin / every * every; rank < end; rank += every) {
+        const int middle = frame.cell(rank, 0).top() + frame.row / 2;
+        painter.drawText(QRect(sizes().padding, middle - height / 2, label, height),
+                         Qt::AlignVCenter | Qt::AlignLeft,
+                         elidedText(grid_.ranks[rank].title, metrics, Qt::ElideMiddle, label));
     }
 }
 
@@ -248,14 +273,16 @@ void LatenessPlot::draw(QPainter& painter, const QSize& size) const
         return;
     const Frame frame = frameOf(size);
     drawNumbers(painter, frame);
+    drawTitles(painter, frame);
     drawCells(painter, frame);
     drawMark(painter, frame);
     drawLegend(painter, frame);
 }
 
-void LatenessPlot::paintEvent(QPaintEvent*)
+void LatenessPlot::paintEvent(QPaintEvent* event)
 {
     QPainter painter(this);
+    painter.setClipRect(event->rect()); // of a thousand ranks only those in sight
     draw(painter, size());
 }
 

@@ -7,7 +7,8 @@
 namespace tilescope::ui {
 
 /// A heat map of a LatenessGrid: darker is later, on a logarithmic scale, with its legend below. Where a column has less
-/// than three pixels, neighbours share one, which shows the latest of them. Arrow keys move the marked cell. Paints
+/// than three pixels, neighbours share one, which shows the latest of them. Rows of many ranks are low, down to a pixel,
+/// and some of them are named. Arrow keys move the marked cell. Paints
 /// itself; GUI thread.
 class LatenessPlot : public QWidget {
     Q_OBJECT
@@ -57,6 +58,7 @@ private:
     QString words(const Cell& cell) const;
     QColor colourOf(double late) const;
     void drawCells(QPainter& painter, const Frame& frame) const;
+    void drawTitles(QPainter& painter, const Frame& frame) const;
     void drawNumbers(QPainter& painter, const Frame& frame) const;
     void drawMark(QPainter& painter, const Frame& frame) const;
     void drawLegend(QPainter& painter, const Frame& frame) const;

@@ -82,19 +82,21 @@ std::vector<std::int32_t> stepsOf(const query::RanksTable& table)
     return {steps.begin(), steps.end()};
 }
 
-std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std::int32_t> step)
+std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std::int32_t> step,
+                              const std::optional<std::set<ProcessIndex>>& found)
 {
-    std::vector<std::pair<ProcessIndex, Sums>> ranks; // in the order of the rows, which is that of the ranks
+    std::vector<Sums> ranks; // in the order of the rows, which is that of the ranks
+    std::map<ProcessIndex, std::size_t> places;
     for (const RankRow& row : table.rows) {
-        if (step && row.step != *step)
+        if ((step && row.step != *step) || (found && !found->contains(row.process)))
             continue;
-        auto rank = std::ranges::find(ranks, row.process, &std::pair<ProcessIndex, Sums>::first);
-        if (rank == ranks.end())
-            rank = ranks.insert(ranks.end(), {row.process, Sums{.title = titleOf(row)}});
-        rank->second.add(row.parts);
+        const auto [place, isNew] = places.try_emplace(row.process, ranks.size());
+        if (isNew)
+            ranks.push_back({.title = titleOf(row)});
+        ranks[place->second].add(row.parts);
     }
     std::vector<StepBar> bars;
-    for (const auto& [process, sums] : ranks)
+    for (const Sums& sums : ranks)
         bars.push_back(sums.bar(table.isComputeKnown));
     return bars;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tilescope::ui {
@@ -14,8 +15,10 @@ namespace tilescope::ui {
 std::vector<std::int32_t> stepsOf(const query::RanksTable& table);
 
 /// A bar for each rank: the parts of a step, or their means over all steps.
-/// \param step  none: all
-std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std::int32_t> step);
+/// \param step   none: all
+/// \param found  only of these processes; none: of all
+std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std::int32_t> step,
+                              const std::optional<std::set<ProcessIndex>>& found = {});
 
 /// The collectives of a step, or all. The id of a row is its index in `table.collectives`.
 TableData collectiveRows(const query::RanksTable& table, std::optional<std::int32_t> step);

@@ -13,6 +13,7 @@
 #include "ui/theme/theme.h"
 
 #include <QLabel>
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -25,7 +26,10 @@ namespace {
 
 constexpr int kMostBarsHeight = 260;     ///< of the panel of bars; more ranks scroll
 constexpr int kMostLatenessHeight = 330; ///< likewise of the heat map
-constexpr int kLeastTablesHeight = 470;  ///< of the tables and the heat map; a lower page scrolls
+constexpr int kMostLatenessOfMany = 620; ///< likewise of more than kManyRanks
+constexpr std::size_t kManyRanks = 48;
+constexpr std::size_t kFewRanks = 8;    ///< of which each is seen without a search
+constexpr int kLeastTablesHeight = 470; ///< of the tables and the heat map; a lower page scrolls
 
 /// The share of the wall time that is exposed communication, and the share of communication that is overlapped.
 QString exposedText(const query::RanksTable& table)
@@ -112,6 +116,12 @@ QWidget* RanksPage::makeTools()
     step_->setToolTip(tr("The step that bars and collectives show"));
     connect(step_, &QComboBox::activated, this, &RanksPage::showStep);
     tools->add(step_);
+    find_ = makeFindField(tr("Rank or host"), tr("Search for ranks"));
+    find_->setToolTip(
+        tr("Shows only the ranks with this number, or with these letters in their name or host"));
+    connect(find_, &QLineEdit::textChanged, this, &RanksPage::showFound);
+    leadOut(*find_, *this);
+    tools->add(find_);
     tools->addStretch();
     summary_ = new QLabel;
     summary_->setTextFormat(Qt::PlainText);
@@ -290,7 +300,10 @@ void RanksPage::loaded(Loaded loaded)
                                        hasSteps() ? counted(std::int64_t(steps.size()), "step")
                                                   : tr("no steps, whole recording")) +
                       (ofSeveral_ ? tr(" of the first selected run") : QString()));
-    verdict_->setText(QString::fromStdString(table_->sentence()));
+    std::string verdict = table_->sentence();
+    for (const std::string& more : {table_->hostSentence(), table_->groupSentence()})
+        verdict += (more.empty() ? "" : " ") + more;
+    verdict_->setText(QString::fromStdString(verdict));
     exposed_->setText(exposedText(*table_) + warningsOf(*table_));
     stack_->showContent();
     showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
@@ -314,8 +327,8 @@ void RanksPage::showStep()
 
 void RanksPage::showTables(TableData rows)
 {
-    bars_->show(rankBars(*table_, step()), {}, tr("No rank recorded this step."));
-    barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
+    find_->setVisible(table_->rankCount > kFewRanks);
+    showBars();
     barsPanel_->setTitle(hasSteps() ? tr("Where the step goes") : tr("Where the time goes"));
     barsPanel_->setSubtitle((step()       ? tr("by rank")
                              : hasSteps() ? tr("by rank, mean of all steps")
@@ -326,17 +339,42 @@ void RanksPage::showTables(TableData rows)
     collectives_->setVisible(any);
     noCollectives_->setVisible(!any);
     partsPanel_->parentWidget()->setVisible(any); // and the heat map beside the collectives
-    lateness_->show(latenessGrid(*table_, step()));
-    latenessArea_->setFixedHeight(std::min(lateness_->sizeHint().height(), sizes().of(kMostLatenessHeight)));
-    latenessPanel_->setSubtitle(
-        lateness_->grid().most > 0 ? tr("%1 after the first rank")
-                                         .arg(QString::fromStdString(timeUnit(lateness_->grid().most).suffix))
-                                   : QString());
+    showLateness();
     const std::int64_t first = any ? rows.rows.front().id : 0;
     collectives_->show(std::move(rows));
     if (any)
         collectives_->setCurrentId(first);
     showCollective(any ? std::optional(first) : std::nullopt);
+}
+
+void RanksPage::showBars()
+{
+    const auto found = foundRanks(*table_, find_->text());
+    bars_->show(rankBars(*table_, step(), found), {},
+                found && found->empty() ? tr("No rank and no host has this name.")
+                                        : tr("No rank recorded this step."));
+    barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
+}
+
+void RanksPage::showLateness()
+{
+    lateness_->show(latenessGrid(*table_, step(), foundRanks(*table_, find_->text())));
+    const int most = table_->rankCount > kManyRanks ? kMostLatenessOfMany : kMostLatenessHeight;
+    latenessArea_->setFixedHeight(std::min(lateness_->sizeHint().height(), sizes().of(most)));
+    latenessPanel_->setSubtitle(
+        lateness_->grid().most > 0 ? tr("%1 after the first rank")
+                                         .arg(QString::fromStdString(timeUnit(lateness_->grid().most).suffix))
+                                   : QString());
+}
+
+void RanksPage::showFound()
+{
+    if (!table_)
+        return;
+    showBars();
+    showLateness();
+    if (const auto id = collectives_->currentId())
+        lateness_->mark(std::size_t(*id));
 }
 
 void RanksPage::showCollective(std::optional<std::int64_t> id)

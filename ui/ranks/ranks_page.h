@@ -9,6 +9,7 @@
 #include <optional>
 
 class QLabel;
+class QLineEdit;
 class QPushButton;
 class QScrollArea;
 
@@ -33,6 +34,7 @@ public:
     TableView& parts() { return *parts_; }
     StepBarPlot& bars() { return *bars_; }
     LatenessPlot& lateness() { return *lateness_; }
+    QLineEdit& find() { return *find_; }
     QString command() const override;
 
 signals:
@@ -62,6 +64,9 @@ private:
     void showStep();
     /// \param rows  collectiveRows() of the step
     void showTables(TableData rows);
+    void showBars();
+    void showLateness();
+    void showFound();
     void showCollective(std::optional<std::int64_t> id);
     void choose(std::int64_t id);
     void openTimeline(std::int64_t id);
@@ -74,6 +79,7 @@ private:
     Table table_;
     bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
     ComboBox* step_ = nullptr;
+    QLineEdit* find_ = nullptr; ///< shows only some of many ranks
     QLabel* summary_ = nullptr;
     MessageStack* stack_;
     bool isFiltered_ = false; ///< by time
