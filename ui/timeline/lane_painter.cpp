@@ -106,6 +106,24 @@ void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colou
     }
 }
 
+void fillShares(BoxTarget& target, const std::vector<BoxShare>& shares, const BoxColours& colours,
+                Lane::Kind kind, std::size_t row, int top, int bottom)
+{
+    const int height = bottom - top;
+    const auto yOf = [&](std::uint8_t parts) {
+        return bottom - int(std::lround(double(parts) * height / BoxShare::kParts));
+    };
+    for (const BoxShare& share : shares) {
+        const QRgb colour = colours.of(kind, share.hue, row, BoxRun::kLevels);
+        const int low = yOf(share.low);
+        const int high = std::min(yOf(share.high), std::max(top, low - 1));
+        if (share.hue == Hue::GapUnexplained)
+            target.hatch(share.from, share.to, high, low, colour, colours.laneGround());
+        else
+            target.fill(share.from, share.to, high, low, colour);
+    }
+}
+
 void MemoryRange::include(const Lane& lane)
 {
     if (!lane.allocated.empty())

@@ -4,6 +4,7 @@
 #include "ui/kit/time_axis.h"
 #include "ui/theme/palette.h"
 #include "ui/timeline/box_runs.h"
+#include "ui/timeline/box_shares.h"
 
 #include <QImage>
 #include <QRect>
@@ -81,6 +82,10 @@ private:
 };
 
 /// Fills the boxes of one row between `top` and `bottom`.
+/// Shares of the height of a row, from `top` to before `bottom`. What has a share gets a pixel at least.
+void fillShares(BoxTarget& target, const std::vector<BoxShare>& shares, const BoxColours& colours,
+                query::Lane::Kind kind, std::size_t row, int top, int bottom);
+
 void fillBoxes(BoxTarget& target, const RowBoxes& boxes, const BoxColours& colours, query::Lane::Kind kind,
                std::size_t row, int top, int bottom);
 

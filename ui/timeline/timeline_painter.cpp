@@ -281,8 +281,20 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
         if (rowTop + height < hidden || rowTop > plot.height())
             continue;
         const int gap = height > 8 ? 1 : 0;
+        const int bottom = device(rowTop + height - gap);
+        // A lower row has no room for shares.
+        constexpr int kLeastShares = 6;
+        if (bottom - device(rowTop) >= kLeastShares &&
+            holdsManyPerColumn(lane.rows[row], from, perColumn, columns)) {
+            makeShares(lane.rows[row], from, perColumn, columns, shares_);
+            fillShares(target, shares_, *colours_, lane.kind, row, device(rowTop), bottom);
+            if (lane.kind == Lane::Kind::Ranges && row == 0)
+                markSteps(target, scene, band, rowTop,
+                          QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
+            continue;
+        }
         makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
-        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), device(rowTop + height - gap));
+        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), bottom);
         if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
             collectLabels(scene, band, row,
                           QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
@@ -342,6 +354,54 @@ const QStaticText* TimelinePainter::stepLabel(const query::Timeline& timeline, s
     if (isNew)
         found->second = prepared(QStringLiteral("step %1").arg(step->step));
     return found->second.second <= width ? &found->second.first : nullptr;
+}
+
+/// Marks some of the steps, with their numbers, where none is wide enough for its own: each 10th, or each 200th.
+void TimelinePainter::markSteps(BoxTarget& target, const TimelineScene& scene, const Band& band, int rowTop,
+                                const QRect& rowRect, double ratio)
+{
+    const TimelineSection& section = scene.sections[band.section];
+    const std::vector<query::TimelineStep>& steps = section.timeline->steps;
+    const int width = rowRect.width();
+    const double from = section.toTimeline(scene.window.from);
+    const double perPixel = scene.window.length() / section.stretch / width;
+    const auto isBefore = [](const query::TimelineStep& step, double time) {
+        return double(step.hostStart) < time;
+    };
+    const auto first = std::lower_bound(steps.begin(), steps.end(), from, isBefore);
+    const auto last = std::lower_bound(first, steps.end(), from + width * perPixel, isBefore);
+    if (last - first < 2)
+        return;
+    const QFontMetrics metrics(Theme::instance().small());
+    const double room = metrics.horizontalAdvance(QStringLiteral("step 100000")) + sizes().of(16);
+    const auto [least, most] =
+        std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.step < b.step; });
+    const double wanted = room * double(most->step - least->step + 1) /
+                          std::max(1.0, double((last - 1)->hostStart - first->hostStart) / perPixel);
+    std::int64_t every = 1;
+    for (std::int64_t unit = 1; double(every) < wanted; unit *= 10)
+        for (const std::int64_t factor : {1, 2, 5})
+            if (double(every) < wanted)
+                every = factor * unit;
+    const QRgb colour = colours().text.rgb();
+    const auto device = [ratio](double v) { return int(std::lround(v * ratio)); };
+    const int top = rowRect.top();
+    std::int32_t marked = -1;
+    for (auto step = first; step != last; ++step) {
+        if (step->step % every != 0 || step->step <= marked)
+            continue; // several processes have the same steps
+        marked = step->step;
+        const double x = (double(step->hostStart) - from) / perPixel;
+        target.fill(device(x), device(x) + 1, device(rowTop), device(rowTop + rowRect.height()), colour);
+        const QStaticText* const text = stepLabel(*section.timeline, step->hostStart, room);
+        if (text && rowRect.height() >= metrics.ascent() + 2)
+            texts_.push_back(
+                {QPointF(rowRect.left() + x + sizes().of(4),
+                         top + (rowRect.height() - metrics.height()) / 2.0),
+                 text,
+                 textOn(QColor(colours_->of(Lane::Kind::Ranges, query::Hue::Range, 0, BoxRun::kLevels))),
+                 scene.xOf(scene.drawnTo(band.section), rowRect.left() + width)});
+    }
 }
 
 const QStaticText* TimelinePainter::durationLabel(std::int64_t nanoseconds, double width)

@@ -62,6 +62,8 @@ private:
                    double ratio, bool pinned);
     void fillLane(BoxTarget& whole, const TimelineScene& scene, const Band& band, const QRect& plot,
                   double ratio);
+    void markSteps(BoxTarget& target, const TimelineScene& scene, const Band& band, int rowTop,
+                   const QRect& rowRect, double ratio);
     MemoryRange rangeFor(const TimelineScene& scene, const query::Lane& lane) const;
     void collectLabels(const TimelineScene& scene, const Band& band, std::size_t row, const QRect& rowRect,
                        double ratio);
@@ -78,6 +80,7 @@ private:
     std::unordered_map<std::int64_t, std::pair<QStaticText, double>> durationLabels_; ///< by nanoseconds
     std::vector<query::Column> columns_;
     RowBoxes boxes_;
+    std::vector<BoxShare> shares_;
     std::vector<TextRun> texts_;
     MemoryRange memory_; ///< of the scene that is drawn
     QImage image_;

@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/box_runs.h"
+#include "ui/timeline/box_shares.h"
 #include "ui/timeline/hover_card.h"
 #include "ui/timeline/lane_arrangement.h"
 #include "ui/timeline/link_lines.h"
@@ -111,6 +112,42 @@ TEST(DrawnBoxes, HaveTheCoverageAndTheHueOfABruteForceCountAtEveryZoom)
             }
         }
     }
+}
+
+TEST(Shares, AreTheTimesOfEachHueInEachColumn)
+{
+    constexpr std::uint64_t kSeed = 21;
+    std::mt19937_64 random(kSeed);
+    int dense = 0;
+    for (int round = 0; round < 60; ++round) {
+        const Track track = randomTrack(random, 400);
+        const auto end = double(track.end(track.size() - 1));
+        const double perColumn = std::floor(end / double(2 + random() % 100)) + 1;
+        const double from = std::floor(double(random() % 1000) / 1000 * end - 10 * perColumn);
+        const int columns = 1 + int(random() % 120);
+        dense += holdsManyPerColumn(track, from, perColumn, columns) ? 1 : 0;
+        std::vector<BoxShare> shares;
+        makeShares(track, from, perColumn, columns, shares);
+        for (int c = 0; c < columns; ++c) {
+            const double left = from + c * perColumn;
+            const auto time = countedTime(track, left, left + perColumn);
+            std::array<int, query::kHueCount> parts{};
+            std::vector<const BoxShare*> stack;
+            for (const BoxShare& share : shares)
+                if (share.from <= c && c < share.to) {
+                    parts[std::size_t(share.hue)] += share.high - share.low;
+                    stack.push_back(&share);
+                }
+            for (std::size_t hue = 0; hue < time.size(); ++hue)
+                EXPECT_NEAR(parts[hue], time[hue] / perColumn * BoxShare::kParts, 1.0 + 1e-3)
+                    << "round " << round << ", column " << c << ", hue " << hue;
+            std::ranges::sort(stack, {}, &BoxShare::low);
+            for (std::size_t i = 1; i < stack.size(); ++i)
+                EXPECT_GE(stack[i]->low, stack[i - 1]->high) << "shares overlap";
+        }
+    }
+    EXPECT_GT(dense, 5);
+    EXPECT_LT(dense, 60);
 }
 
 TEST(Rings, AreAroundEachBoxOrShareOneWhereBoxesAreClose)
