@@ -122,6 +122,7 @@ QWidget* RanksPage::makeTools()
     connect(find_, &QLineEdit::textChanged, this, &RanksPage::showFound);
     leadOut(*find_, *this);
     tools->add(find_);
+    find_->hide(); // until a run has many ranks
     tools->addStretch();
     summary_ = new QLabel;
     summary_->setTextFormat(Qt::PlainText);
@@ -251,6 +252,7 @@ void RanksPage::showMessage(const QString& text)
     table_.reset();
     step_->clear();
     step_->setEnabled(false);
+    find_->hide();
     summary_->clear();
     stack_->showMessage(text);
 }
