@@ -61,6 +61,7 @@ public:
             expandPoint(point, specs);
         requireUsedTiles(specs);
         requireUsedBucket(specs);
+        requireGeneration(specs);
         requireRunCount(specs);
         return specs;
     }
@@ -316,6 +317,28 @@ private:
         refuse(places_[row],
                "bucket is for parallel ddp, optimizer-sharding and zero1, and no point has one of them",
                "remove it or write parallel: ddp");
+    }
+
+    /// Keys of mode generate that no point uses are an error, unless the sweep has several modes or caches.
+    void requireGeneration(const std::vector<ExperimentSpec>& specs)
+    {
+        const auto generates = [](const ExperimentSpec& spec) { return spec.mode == Mode::Generate; };
+        const auto isPaged = [](const ExperimentSpec& spec) { return spec.cache == CacheKind::Paged; };
+        const bool anyGenerates = std::ranges::any_of(specs, generates);
+        for (std::size_t row = 0; row < keyRows().size(); ++row) {
+            const std::string_view key = keyRows()[row].info.name;
+            const bool isOfLm = base_.workload == Workload::Lm && key == "kv_heads";
+            if (!given_[row] || !(isOfGeneration(key) || isOfLm))
+                continue;
+            blamed_ = key;
+            if (!anyGenerates)
+                refuse(places_[row], fmt::format("{} is for mode generate, and no point has it", key),
+                       "remove it or write mode: generate");
+            if (key == "page" && !std::ranges::any_of(specs, isPaged))
+                refuse(places_[row], "page is for cache paged, and no point has it",
+                       "remove it or write cache: paged");
+            blamed_.clear();
+        }
     }
 
     /// Limits the number of runs, repeats included.

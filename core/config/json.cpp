@@ -72,6 +72,10 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
             return spec.timing == StepTiming::Phase;
         if (key == "data")
             return spec.data == TokenData::Random;
+        if (isOfGeneration(key))
+            return spec.mode != Mode::Generate;
+        if (key == "kv_heads")
+            return spec.workload == Workload::Lm && spec.mode != Mode::Generate;
         return !hasKeysOfRanks && (key == "gpus" || key == "parallel" || key == "bucket");
     };
     std::vector<ResolvedValue> values;

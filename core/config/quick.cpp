@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -17,6 +18,7 @@ namespace {
 constexpr int kWarmup = 1;
 constexpr int kSteps = 3;
 constexpr int kTraceSteps = 1;
+constexpr std::int64_t kNewTokens = 8;
 constexpr std::int64_t kLongestSequence = 512;
 constexpr std::int64_t kLongestContext = 128;
 /// A CPU takes half of a tiny model's step for logits over the default vocabulary of 10,000.
@@ -46,6 +48,8 @@ void makeTiny(ExperimentSpec& spec, const std::function<bool(std::string_view)>&
         spec.layers = preset.layers;
     if (!isChosen("heads"))
         spec.heads = preset.heads;
+    if (spec.mode == Mode::Generate && !isChosen("kv_heads"))
+        spec.kvHeads = std::gcd(spec.kvHeads, spec.heads); // divides heads
 }
 
 /// Divides one size by the same factor in all points.
@@ -67,9 +71,11 @@ std::vector<ExperimentSpec> quickEdition(std::vector<ExperimentSpec> specs, cons
         return std::ranges::find(chosen, key, &Overrides::value_type::first) != chosen.end();
     };
     for (ExperimentSpec& spec : specs) {
+        if (spec.mode == Mode::Generate && !isChosen("new_tokens"))
+            spec.newTokens = spec.steps = static_cast<int>(std::min(spec.newTokens, kNewTokens));
         if (!isChosen("warmup"))
             spec.warmup = std::min(spec.warmup, kWarmup);
-        if (!isChosen("steps"))
+        if (!isChosen("steps") && spec.mode != Mode::Generate)
             spec.steps = std::min(spec.steps, kSteps);
         if (!isChosen("trace_steps"))
             spec.traceSteps = std::min(spec.traceSteps, kTraceSteps);

@@ -57,6 +57,10 @@ Broken attentionRule(const ExperimentSpec& spec)
         return BrokenRule{"mode train is for workload lm: attention has nothing to train",
                           "allowed: forward, backward, both",
                           {"mode"}};
+    if (spec.mode == Mode::Generate)
+        return BrokenRule{"mode generate is for workload lm: attention has no tokens to generate",
+                          "allowed: forward, backward, both",
+                          {"mode"}};
     if (spec.loss == LossKind::CrossEntropy)
         return BrokenRule{
             "loss cross_entropy is for workload lm: attention gives no logits", "allowed: sum", {"loss"}};
@@ -176,6 +180,82 @@ Broken inductorRule(const ExperimentSpec& spec)
     return {};
 }
 
+/// The rule for the keys that mode generate shares with the others.
+Broken sharedByGenerationRule(const ExperimentSpec& spec)
+{
+    using enum CompileRequest::Kind;
+    constexpr std::int64_t kMostGraphs = 1024;
+    const bool isFused = spec.compile.kind == Fused;
+    const bool isCaptured =
+        spec.compile.kind == Graph || (isFused && spec.device.kind != DeviceRequest::Kind::Cpu);
+    if (isCaptured && spec.newTokens > kMostGraphs)
+        return BrokenRule{fmt::format("compile {} captures graphs for every new token, and new_tokens is {}",
+                                      toText(spec.compile), spec.newTokens),
+                          fmt::format("choose at most {}", kMostGraphs),
+                          {"new_tokens", "compile"}};
+    if (isCaptured && spec.check)
+        return BrokenRule{fmt::format("check needs the logits, which the graphs of compile {} overwrite",
+                                      toText(spec.compile)),
+                          "write compile: none, or device: cpu with compile: fused",
+                          {"check", "compile"}};
+    if (!isCaptured && !isFused && spec.compile.kind != None)
+        return BrokenRule{fmt::format("compile {} does not support mode generate",
+                                      spec.compile.kind == Package ? "package" : toText(spec.compile)),
+                          "write compile: none, graph or fused",
+                          {"compile", "mode"}};
+    if (spec.parallel != Parallel::None || spec.gpus != 1)
+        return BrokenRule{"mode generate runs on one rank",
+                          "write gpus: 1 and parallel: none",
+                          {"gpus", "parallel", "mode"}};
+    if (spec.checkpointing.kind != Checkpointing::Kind::None)
+        return BrokenRule{"mode generate has no backward, and checkpointing is " + toText(spec.checkpointing),
+                          "write checkpointing: none",
+                          {"checkpointing", "mode"}};
+    if (spec.loss != LossKind::Sum)
+        return BrokenRule{
+            "mode generate computes no loss, and loss is cross_entropy", "remove loss", {"loss", "mode"}};
+    if (spec.timing != StepTiming::Phase)
+        return BrokenRule{
+            "mode generate times its phases, and timing is step", "write timing: phase", {"timing", "mode"}};
+    return {};
+}
+
+/// The rule for mode: generate.
+Broken generationRule(const ExperimentSpec& spec)
+{
+    if (spec.mode != Mode::Generate) {
+        if (spec.kvHeads == spec.heads || spec.kvHeads == 1) // 1: not given
+            return {};
+        return BrokenRule{
+            fmt::format("kv_heads {} is for mode generate, and mode is {}", spec.kvHeads, wordOf(spec.mode)),
+            fmt::format("remove kv_heads: the other modes have as many as heads, {}", spec.heads),
+            {"kv_heads", "mode"}};
+    }
+    if (spec.heads % spec.kvHeads != 0)
+        return BrokenRule{fmt::format("kv_heads {} does not divide heads {}", spec.kvHeads, spec.heads),
+                          "every key and value head serves the same number of query heads",
+                          {"kv_heads", "heads", "size"}};
+    if (spec.steps != spec.newTokens)
+        return BrokenRule{fmt::format("mode generate times every one of new_tokens {}, and steps is {}",
+                                      spec.newTokens, spec.steps),
+                          "remove steps",
+                          {"steps", "new_tokens", "mode"}};
+    if (spec.precision != Precision::Fp32 && spec.precision != Precision::Bf16)
+        return BrokenRule{fmt::format("mode generate does not support precision {}", wordOf(spec.precision)),
+                          "write precision: fp32 or bf16",
+                          {"precision", "mode"}};
+    if (!traitsOf(spec.backend).generates)
+        return BrokenRule{fmt::format("mode generate does not support backend {}", wordOf(spec.backend)),
+                          "write backend: " + backendsWith(&BackendTraits::generates),
+                          {"backend", "mode"}};
+    if (spec.weights == WeightFormat::Fp8 && spec.precision != Precision::Bf16)
+        return BrokenRule{fmt::format("weights fp8 multiply activations in bf16, and precision is {}",
+                                      wordOf(spec.precision)),
+                          "write precision: bf16",
+                          {"weights", "precision"}};
+    return sharedByGenerationRule(spec);
+}
+
 Broken lmRule(const ExperimentSpec& spec)
 {
     if (spec.dModel % spec.heads != 0)
@@ -201,6 +281,8 @@ Broken lmRule(const ExperimentSpec& spec)
                                       counted(spec.layers, "layer")),
                           fmt::format("K is at most {}", spec.layers),
                           {"checkpointing", "layers", "size"}};
+    if (Broken broken = generationRule(spec))
+        return broken;
     if (Broken broken = fusedRule(spec))
         return broken;
     if (Broken broken = fp8Rule(spec))
@@ -377,7 +459,8 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
     static const std::size_t batch = rowOf("batch"), backend = rowOf("backend"), loss = rowOf("loss"),
                              heads = rowOf("heads"), kvHeads = rowOf("kv_heads"), kvLen = rowOf("kv_len"),
                              dModel = rowOf("d_model"), dFf = rowOf("d_ff"), layers = rowOf("layers"),
-                             gpus = rowOf("gpus");
+                             gpus = rowOf("gpus"), warmup = rowOf("warmup"), steps = rowOf("steps"),
+                             traceSteps = rowOf("trace_steps");
     if (spec.workload == Workload::Lm) {
         if (!given[batch])
             spec.batch = 4;
@@ -404,6 +487,16 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
             spec.dFf = preset.dFf;
         if (!given[layers])
             spec.layers = preset.layers;
+        if (spec.mode == Mode::Generate) {
+            if (!given[kvHeads])
+                spec.kvHeads = spec.heads;
+            if (!given[warmup])
+                spec.warmup = 1;
+            if (!given[steps])
+                spec.steps = static_cast<int>(spec.newTokens);
+            if (!given[traceSteps])
+                spec.traceSteps = 1;
+        }
     } else if (spec.workload == Workload::Collective && !given[gpus]) {
         spec.gpus = 2;
     }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace tilescope::config {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double kMaximumSeed = 9223372036854775807.0;
 constexpr double kLongest = 1'048'576;
+constexpr double kMostNewTokens = 65'536;
 constexpr double kSmallestLimit = 1 << 20;
 constexpr double kSmallestMessage = 4;
 constexpr double kLargestLimit = static_cast<double>(std::int64_t{1} << 60);
@@ -95,17 +97,19 @@ void addExperiment(std::vector<KeyRow>& rows)
          .example = "42",
          .studies = true,
          .use = {.title = 170, .letters = "s", .details = 210, .ofRecording = true}}));
-    rows.push_back(row<&Spec::mode>(
-        {.name = "mode",
-         .label = "Mode",
-         .type = Choice,
-         .choices = words<Mode>(),
-         .defaultText = "both",
-         .help = "work of a step; backward runs the forward pass untimed, train (lm) adds the optimizer",
-         .example = "forward",
-         .common = true,
-         .lmChoices = {"train"},
-         .use = {.title = 110, .details = 120, .filter = 50, .series = 70, .caption = 70}}));
+    rows.push_back(
+        row<&Spec::mode>({.name = "mode",
+                          .label = "Mode",
+                          .type = Choice,
+                          .choices = words<Mode>(),
+                          .defaultText = "both",
+                          .help = "work of a step; backward runs the forward pass untimed; of the lm, train "
+                                  "adds the optimizer and "
+                                  "generate makes new tokens one by one",
+                          .example = "forward",
+                          .common = true,
+                          .lmChoices = {"train", "generate"},
+                          .use = {.title = 110, .details = 120, .filter = 50, .series = 70, .caption = 70}}));
     rows.push_back(
         row<&Spec::grad>({.name = "grad",
                           .label = "Keep the graph",
@@ -176,8 +180,9 @@ void addMeasurement(std::vector<KeyRow>& rows)
                             .group = Measurement,
                             .minimum = 0,
                             .maximum = 10'000,
-                            .defaultText = "5",
-                            .help = "steps before the timed ones; stored, but not in the statistics",
+                            .defaultText = "5; 1 for mode generate",
+                            .help = "steps before the timed ones; stored, but not in the statistics; in mode "
+                                    "generate whole generations",
                             .example = "0",
                             .common = true,
                             .studies = true,
@@ -188,8 +193,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                       .group = Measurement,
                                       .minimum = 1,
                                       .maximum = 1'000'000,
-                                      .defaultText = "10",
-                                      .help = "timed steps, never traced",
+                                      .defaultText = "10; new_tokens for mode generate",
+                                      .help = "timed steps, never traced; in mode generate each is a token",
                                       .example = "100",
                                       .common = true,
                                       .studies = true,
@@ -217,17 +222,19 @@ void addMeasurement(std::vector<KeyRow>& rows)
          .help = "when a step waits for the GPU: after each phase, or once at its end; then the times of its "
                  "phases are between CUDA events, and compile: graph makes one graph of the step",
          .example = "step"}));
-    rows.push_back(row<&Spec::traceSteps>({.name = "trace_steps",
-                                           .label = "Traced steps",
-                                           .type = Integer,
-                                           .group = Tracing,
-                                           .minimum = 0,
-                                           .maximum = 10'000,
-                                           .defaultText = "3",
-                                           .help = "traced steps after the timed ones",
-                                           .example = "1",
-                                           .studies = true,
-                                           .use = {.ofRecording = true}}));
+    rows.push_back(
+        row<&Spec::traceSteps>({.name = "trace_steps",
+                                .label = "Traced steps",
+                                .type = Integer,
+                                .group = Tracing,
+                                .minimum = 0,
+                                .maximum = 10'000,
+                                .defaultText = "3; 1 for mode generate",
+                                .help = "traced steps after the timed ones; in mode generate whole "
+                                        "generations",
+                                .example = "1",
+                                .studies = true,
+                                .use = {.ofRecording = true}}));
     rows.push_back(
         row<&Spec::trace>({.name = "trace",
                            .label = "Trace",
@@ -404,10 +411,12 @@ void addAttention(std::vector<KeyRow>& rows)
                           .leader = "size"});
     heads.lm = true;
     rows.push_back(row<&Spec::heads>(heads));
-    rows.push_back(
-        row<&Spec::kvHeads>(used(integer("kv_heads", "Key/value heads", 1, 65'536, "heads",
-                                         "heads of keys and values; they divide heads", "2"),
-                                 {.title = 70, .letters = "kv", .leader = "heads", .equalsLeader = true})));
+    KeyInfo kvHeads =
+        used(integer("kv_heads", "Key/value heads", 1, 65'536, "heads",
+                     "heads of keys and values; they divide heads; in the lm for mode generate", "2"),
+             {.title = 70, .letters = "kv", .leader = "heads", .equalsLeader = true});
+    kvHeads.lm = true;
+    rows.push_back(row<&Spec::kvHeads>(kvHeads));
     rows.push_back(row<&Spec::headDim>(
         used(integer("d_head", "Head dim", 1, 256, "64",
                      "width of a head; some backends support only certain widths", "128", true),
@@ -511,6 +520,66 @@ void addModel(std::vector<KeyRow>& rows)
          .example = "block:2",
          .attention = false,
          .use = {.title = 190, .series = 50}}));
+}
+
+/// Keys of the lm's mode generate.
+void addGeneration(std::vector<KeyRow>& rows)
+{
+    using enum ValueType;
+    using enum KeyGroup;
+    const auto integer = integerOf(Workload::Lm);
+    rows.push_back(row<&Spec::newTokens>(
+        used(integer("new_tokens", "New tokens", 1, kMostNewTokens, "32",
+                     "tokens that mode generate makes per sequence, each a timed step", "128", true),
+             {.title = 103, .letters = "n", .details = 83, .filter = 73, .alongX = 23})));
+    rows.push_back(
+        row<&Spec::cache>({.name = "cache",
+                           .label = "KV cache",
+                           .type = Choice,
+                           .group = Model,
+                           .choices = words<CacheKind>(),
+                           .defaultText = "contiguous",
+                           .help = "how mode generate keeps the keys and values of earlier tokens: one "
+                                   "block of memory, or pages that are gathered before attention",
+                           .example = "paged",
+                           .attention = false,
+                           .use = {.title = 193, .series = 53}}));
+    rows.push_back(row<&Spec::page>(
+        used(integer("page", "Page", 1, 65'536, "16", "tokens of a page of cache: paged", "64"),
+             {.title = 196, .letters = "pg"})));
+    rows.push_back(row<&Spec::sampling>({.name = "sampling",
+                                         .label = "Sampling",
+                                         .type = Choice,
+                                         .group = Model,
+                                         .choices = words<Sampling>(),
+                                         .defaultText = "greedy",
+                                         .help = "the next token: the most probable one, or drawn from the "
+                                                 "probabilities with the random seed",
+                                         .example = "seeded",
+                                         .attention = false}));
+    rows.push_back(
+        row<&Spec::weights>({.name = "weights",
+                             .label = "Weights",
+                             .type = Choice,
+                             .group = Model,
+                             .choices = words<WeightFormat>(),
+                             .defaultText = "as_precision",
+                             .help = "number format of the weights in mode generate; fp8 is E4M3 with one "
+                                     "scale per output",
+                             .example = "fp8",
+                             .attention = false,
+                             .use = {.title = 198, .series = 56}}));
+    rows.push_back(
+        row<&Spec::check>({.name = "check",
+                           .label = "Check logits",
+                           .type = Boolean,
+                           .group = Measurement,
+                           .defaultText = "false",
+                           .help = "compare the logits of each generated token with those of a forward "
+                                   "pass in fp64 over the whole sequence",
+                           .example = "true",
+                           .attention = false,
+                           .use = {.ofRecording = true}}));
 }
 
 void addRanks(std::vector<KeyRow>& rows)
@@ -617,6 +686,7 @@ const std::vector<KeyRow>& keyRows()
         addExecution(all);
         addAttention(all);
         addModel(all);
+        addGeneration(all);
         addRanks(all);
         return all;
     }();
@@ -635,6 +705,13 @@ std::span<const KeyInfo> keys()
 {
     static const std::vector<KeyInfo> infos = makeKeys();
     return infos;
+}
+
+bool isOfGeneration(std::string_view key)
+{
+    constexpr std::array<std::string_view, 6> kKeys{"new_tokens", "cache",   "page",
+                                                    "sampling",   "weights", "check"};
+    return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
 const KeyInfo* findKey(std::string_view name)

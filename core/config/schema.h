@@ -85,12 +85,15 @@ std::span<const KeyInfo> keys();
 /// The names of the keys with a rank, in its order. Any thread.
 std::vector<std::string_view> keysBy(std::uint8_t KeyUse::*rank);
 
+/// Whether a key is for the lm's mode generate only.
+bool isOfGeneration(std::string_view key);
+
 /// Finds a key by name; `-` and `_` are equivalent. nullptr if there is none.
 const KeyInfo* findKey(std::string_view name);
 
 /// A key of the spec's workload and its resolved value as JSON text (`64`, `"bf16"`, `true`). In lists, keys
 /// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing` and `data`
-/// are left out if they are phase and random.
+/// are left out if they are phase and random, and keys of mode generate in other modes.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

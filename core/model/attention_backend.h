@@ -52,6 +52,7 @@ struct BackendTraits {
     bool needsCuda = false;
     bool isForwardOnly = false;                  ///< has no gradients
     bool runsInFusedStep = false;                ///< is the attention of compile: fused
+    bool generates = false;                      ///< takes the lm's mode generate
     bool inductorCompiles = false;               ///< compile: inductor compiles the same attention
     std::optional<Precision> products = {};      ///< precision of its products, if not that of the spec
     std::optional<TorchKernel> torchKernel = {}; ///< the only one that PyTorch may choose
@@ -75,6 +76,7 @@ inline constexpr std::array kBackendTraits{
                   .description = "scores, softmax and output as operations of LibTorch; keeps all scores",
                   .keepsScores = true,
                   .groupsHeads = true,
+                  .generates = true,
                   .inductorCompiles = true},
     BackendTraits{.backend = Backend::FlashTorch,
                   .name = "flash-torch",
@@ -86,6 +88,7 @@ inline constexpr std::array kBackendTraits{
                   .isFused = true,
                   .isOurs = true,
                   .runsInFusedStep = true,
+                  .generates = true,
                   .headDims = {.maximum = 256}},
     BackendTraits{.backend = Backend::FlashFp8,
                   .name = "flash-fp8",
@@ -101,6 +104,7 @@ inline constexpr std::array kBackendTraits{
                   .name = "sdpa",
                   .description = "the kernel that PyTorch chooses",
                   .isFused = true,
+                  .generates = true,
                   .inductorCompiles = true},
     BackendTraits{.backend = Backend::SdpaFlash,
                   .name = "sdpa-flash",

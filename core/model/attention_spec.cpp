@@ -11,13 +11,13 @@ AttentionSpec attentionOf(const ExperimentSpec& spec)
     attention.batch = spec.batch;
     attention.heads = spec.heads;
     attention.allowTf32 = spec.precision == Precision::Tf32;
-    attention.needsGrad = spec.mode != Mode::Forward || spec.grad;
+    attention.needsGrad = (spec.mode != Mode::Forward && spec.mode != Mode::Generate) || spec.grad;
     attention.annotate = spec.annotateAttention;
     attention.deterministic = spec.deterministic;
     attention.tileQ = spec.tileQ;
     attention.tileK = spec.tileK;
     if (spec.workload == Workload::Lm) {
-        attention.kvHeads = spec.heads;
+        attention.kvHeads = spec.mode == Mode::Generate ? spec.kvHeads : spec.heads;
         attention.queries = attention.keys = spec.context;
         attention.headDim = spec.dModel / spec.heads;
     } else {

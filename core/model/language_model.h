@@ -22,16 +22,23 @@ struct LinearMap {
     const char* name = "";
     std::int64_t in = 0;
     std::int64_t out = 0;
-    std::int64_t packed = 1; ///< maps of equal size side by side, each initialised as if it were alone
+    std::int64_t packed =
+        1; ///< maps side by side, each initialised as if it were alone and had an equal part
     Division division = Division::None;
 };
+
+/// The width of the keys of all heads, and of the values: kv_heads share them in mode generate only.
+inline std::int64_t keyWidth(const ExperimentSpec& spec)
+{
+    return spec.mode == Mode::Generate ? spec.kvHeads * (spec.dModel / spec.heads) : spec.dModel;
+}
 
 /// qkv, projection, gate_up and down of one block, in the order of the forward pass. Attention follows qkv.
 inline std::array<LinearMap, 4> blockMaps(const ExperimentSpec& spec)
 {
     using enum LinearMap::Division;
     const std::int64_t d = spec.dModel;
-    return {{{"attention", "qkv", d, 3 * d, 3, Columns},
+    return {{{"attention", "qkv", d, d + 2 * keyWidth(spec), 3, Columns},
              {"attention", "projection", d, d, 1, Rows},
              {"ffn", "gate_up", d, 2 * spec.dFf, 2, Columns},
              {"ffn", "down", spec.dFf, d, 1, Rows}}};
@@ -141,7 +148,7 @@ public:
     LanguageModel(const LanguageModel&) = delete;
     LanguageModel& operator=(const LanguageModel&) = delete;
 
-    /// Logits (batch·context, vocab) of tokens (batch·context).
+    /// Logits (batch·context, vocab) of tokens (batch·context). Ops with rowsOfHead() choose the rows that get logits.
     Tensor forward(const Tensor& tokens)
     {
         Tensor x;
@@ -150,6 +157,8 @@ public:
             x = ops_.embedding(embedding_, tokens);
         }
         x = blocks(recomputedBlocks_, 0, layers_.size(), std::move(x)); // freed with its block
+        if constexpr (requires { ops_.rowsOfHead(x); })
+            x = ops_.rowsOfHead(x);
         {
             const Range range("norm");
             x = ops_.rmsNorm(x, norm_);

@@ -9,7 +9,8 @@
 namespace tilescope {
 
 /// Whether a step of `workload` in `mode` has that phase; Phase::Step, the whole of it, always. Attention has
-/// neither loss nor optimizer; a step of the workload collective has one phase.
+/// neither loss nor optimizer; a step of the workload collective has one phase. In mode generate a step is one token:
+/// the first has the phases prefill and sample, the others decode and sample.
 bool hasPhase(Workload workload, Mode mode, Phase phase);
 
 /// The phases that a step can have, in execution order.

@@ -15,7 +15,7 @@ namespace tilescope {
 enum class RunStatus { Running, Ok, Oom, Skipped, Error, Cancelled, Interrupted };
 
 enum class SampleKind { Warmup, Measure, Trace };
-enum class Phase { Step, Forward, Loss, Backward, Optimizer, Collective };
+enum class Phase { Step, Forward, Loss, Backward, Optimizer, Collective, Prefill, Decode, Sample };
 
 /// One measured phase of one step: host wall between two device synchronizations, GPU time between two CUDA
 /// events.

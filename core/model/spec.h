@@ -10,7 +10,8 @@
 namespace tilescope {
 
 enum class Workload { Attention, Lm, Accumulation, Dtypes, Products, Collective };
-enum class Mode { Forward, Backward, Both, Train };
+/// Generate: the lm processes a prompt and then generates tokens one by one.
+enum class Mode { Forward, Backward, Both, Train, Generate };
 enum class LossKind { Sum, CrossEntropy };
 /// Fp32x6: fp32, with products of the lm's weights computed from six bf16 products. Fp8: bf16, with the products of the lm's
 /// layers and their input gradients in E4M3.
@@ -44,6 +45,12 @@ enum class Parallel {
     Tp,     ///< each rank computes a part of the heads and of the feed-forward width
     FsdpTp, ///< fsdp between the groups of ranks that run tp
 };
+/// How generation keeps the keys and values of earlier tokens: one block of memory per layer, or pages.
+enum class CacheKind { Contiguous, Paged };
+/// The next token: the most probable one, or drawn from the probabilities.
+enum class Sampling { Greedy, Seeded };
+/// The number format of the weights in generation. Fp8: E4M3 with one scale per output of a product.
+enum class WeightFormat { AsPrecision, Fp8 };
 enum class CollectiveOp { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll };
 /// The type of the elements of a collective.
 enum class MessageDtype { Fp32, Bf16, Fp16 };
@@ -117,7 +124,7 @@ struct ExperimentSpec {
     std::optional<int> threads = {};       ///< none: auto
     bool annotateAttention = false;
 
-    // attention; lm uses heads too
+    // attention; lm uses heads too, and kvHeads in mode generate
     std::int64_t heads = 1;
     std::int64_t kvHeads = 1;
     std::int64_t headDim = 64;
@@ -137,6 +144,14 @@ struct ExperimentSpec {
     TokenData data = TokenData::Random;
     double ropeTheta = 10'000;
     Checkpointing checkpointing = {};
+    // lm, mode generate; `steps` equals newTokens
+    std::int64_t newTokens = 32;
+    CacheKind cache = CacheKind::Contiguous;
+    std::int64_t page = 16; ///< tokens; for CacheKind::Paged
+    Sampling sampling = Sampling::Greedy;
+    WeightFormat weights = WeightFormat::AsPrecision;
+    bool check = false; ///< compares the logits with those of a forward pass in fp64
+
     int gpus = 1; ///< ranks; one process and one device each
     Parallel parallel = Parallel::None;
     Bytes bucket{25LL << 20}; ///< of gradients; see hasBuckets()

@@ -19,8 +19,11 @@ constexpr EnumWord<Workload> kWords<Workload>[] = {
     {Workload::Products, "products"},         {Workload::Collective, "collective"}};
 
 template <>
-constexpr EnumWord<Mode> kWords<Mode>[] = {
-    {Mode::Forward, "forward"}, {Mode::Backward, "backward"}, {Mode::Both, "both"}, {Mode::Train, "train"}};
+constexpr EnumWord<Mode> kWords<Mode>[] = {{Mode::Forward, "forward"},
+                                           {Mode::Backward, "backward"},
+                                           {Mode::Both, "both"},
+                                           {Mode::Train, "train"},
+                                           {Mode::Generate, "generate"}};
 
 template <>
 constexpr EnumWord<LossKind> kWords<LossKind>[] = {{LossKind::Sum, "sum"},
@@ -54,6 +57,18 @@ constexpr EnumWord<StepTiming> kWords<StepTiming>[] = {{StepTiming::Phase, "phas
 template <>
 constexpr EnumWord<TokenData> kWords<TokenData>[] = {{TokenData::Random, "random"},
                                                      {TokenData::Markov, "markov"}};
+
+template <>
+constexpr EnumWord<CacheKind> kWords<CacheKind>[] = {{CacheKind::Contiguous, "contiguous"},
+                                                     {CacheKind::Paged, "paged"}};
+
+template <>
+constexpr EnumWord<Sampling> kWords<Sampling>[] = {{Sampling::Greedy, "greedy"},
+                                                   {Sampling::Seeded, "seeded"}};
+
+template <>
+constexpr EnumWord<WeightFormat> kWords<WeightFormat>[] = {{WeightFormat::AsPrecision, "as_precision"},
+                                                           {WeightFormat::Fp8, "fp8"}};
 
 template <>
 constexpr EnumWord<Parallel> kWords<Parallel>[] = {{Parallel::None, "none"},
@@ -90,7 +105,8 @@ constexpr EnumWord<SampleKind> kWords<SampleKind>[] = {
 template <>
 constexpr EnumWord<Phase> kWords<Phase>[] = {
     {Phase::Step, "step"},         {Phase::Forward, "forward"},     {Phase::Loss, "loss"},
-    {Phase::Backward, "backward"}, {Phase::Optimizer, "optimizer"}, {Phase::Collective, "collective"}};
+    {Phase::Backward, "backward"}, {Phase::Optimizer, "optimizer"}, {Phase::Collective, "collective"},
+    {Phase::Prefill, "prefill"},   {Phase::Decode, "decode"},       {Phase::Sample, "sample"}};
 
 template <>
 constexpr EnumWord<DeviceEventKind> kWords<DeviceEventKind>[] = {{DeviceEventKind::Kernel, "kernel"},
@@ -180,6 +196,9 @@ template std::span<const EnumWord<TraceLevel>> enumWords();
 template std::span<const EnumWord<Isolation>> enumWords();
 template std::span<const EnumWord<StepTiming>> enumWords();
 template std::span<const EnumWord<TokenData>> enumWords();
+template std::span<const EnumWord<CacheKind>> enumWords();
+template std::span<const EnumWord<Sampling>> enumWords();
+template std::span<const EnumWord<WeightFormat>> enumWords();
 template std::span<const EnumWord<Parallel>> enumWords();
 template std::span<const EnumWord<CollectiveOp>> enumWords();
 template std::span<const EnumWord<MessageDtype>> enumWords();

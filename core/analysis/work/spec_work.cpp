@@ -22,6 +22,8 @@ public:
 
     std::vector<SpecWork> build()
     {
+        if (spec_.mode == Mode::Generate)
+            return {}; // steps differ: the prompt, and tokens that see more and more keys
         if (spec_.workload == Workload::Lm)
             languageModel();
         else if (spec_.workload == Workload::Attention)

@@ -103,6 +103,22 @@ TEST(Defaults, FollowTheKeysTheyDependOn)
     EXPECT_EQ(only("workload: lm\nsize: 2.7B\nlayers: 1\nheads: 16\n").heads, 16);
 }
 
+TEST(Defaults, OfAGeneration)
+{
+    const ExperimentSpec spec = only("workload: lm\nmode: generate\nnew_tokens: 7\n");
+    EXPECT_EQ(spec.steps, 7); // a step is a token
+    EXPECT_EQ(spec.warmup, 1);
+    EXPECT_EQ(spec.traceSteps, 1);
+    EXPECT_EQ(spec.kvHeads, spec.heads);
+    EXPECT_EQ(only("workload: lm\nmode: generate\nkv_heads: 3\n").kvHeads, 3);
+    const std::string json = toJson(spec);
+    EXPECT_NE(json.find(R"("kv_heads":12)"), std::string::npos) << json;
+    EXPECT_NE(json.find(R"("new_tokens":7,"cache":"contiguous","page":16,"sampling":"greedy",)"
+                        R"("weights":"as_precision","check":false)"),
+              std::string::npos)
+        << json;
+}
+
 TEST(Defaults, NameARunAfterItsFile)
 {
     EXPECT_EQ(only("workload: lm\n", "a/b/warm-up.v2.yaml").name, "warm-up.v2");

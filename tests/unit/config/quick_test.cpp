@@ -79,6 +79,18 @@ TEST(Quick, RunsTheTinyModelWhateverItsSize)
     EXPECT_EQ(quickOf("{workload: lm, vocab: 1000}")[0].vocab, 1000) << "a small one stays as it is";
 }
 
+TEST(Quick, GeneratesFewTokensWithHeadsThatTheTinyModelHas)
+{
+    const auto specs =
+        quickOf("{workload: lm, mode: generate, new_tokens: 128, sweep: {kv_heads: [12, 6, 3]}}");
+    EXPECT_THAT(all(specs, &ExperimentSpec::kvHeads), ElementsAre(4, 2, 1));
+    EXPECT_THAT(all(specs, &ExperimentSpec::newTokens), ElementsAre(8, 8, 8));
+    EXPECT_THAT(all(specs, &ExperimentSpec::steps), ElementsAre(8, 8, 8));
+    const auto few = quickOf("{workload: lm, mode: generate, new_tokens: 2}");
+    EXPECT_EQ(few[0].newTokens, 2);
+    EXPECT_EQ(few[0].steps, 2);
+}
+
 TEST(Quick, KeepsDimensionsThatAreChosen)
 {
     const Overrides chosen{{"layers", "12"}};

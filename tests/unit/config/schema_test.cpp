@@ -36,23 +36,25 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
     std::vector<std::string_view> names;
     for (const KeyInfo& key : keys())
         names.push_back(key.name);
-    EXPECT_THAT(names, ::testing::ElementsAre(
-                           "name", "workload", "device", "seed", "mode", "grad", "loss", "precision",
-                           "backend", "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace",
-                           "memory", "shapes", "counters", "compile", "deterministic", "isolate", "timeout",
-                           "memory_limit", "threads", "annotate_attention", "heads", "kv_heads", "d_head",
-                           "seq_len", "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff",
-                           "layers", "vocab", "context", "data", "rope_theta", "checkpointing", "gpus",
-                           "parallel", "bucket", "op", "bytes", "dtype"));
+    EXPECT_THAT(names,
+                ::testing::ElementsAre(
+                    "name", "workload", "device", "seed", "mode", "grad", "loss", "precision", "backend",
+                    "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace", "memory",
+                    "shapes", "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
+                    "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len",
+                    "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context",
+                    "data", "rope_theta", "checkpointing", "new_tokens", "cache", "page", "sampling",
+                    "weights", "check", "gpus", "parallel", "bucket", "op", "bytes", "dtype"));
 }
 
 TEST(Keys, AreListedByTheirRanks)
 {
     using Names = std::vector<std::string_view>;
-    EXPECT_EQ(keysBy(&KeyUse::alongX), (Names{"seq_len", "context", "kv_len", "batch", "d_head", "d_model",
-                                              "layers", "heads", "gpus"}));
-    EXPECT_EQ(keysBy(&KeyUse::series), (Names{"backend", "precision", "size", "compile", "checkpointing",
-                                              "parallel", "mode", "causal", "d_head", "heads", "batch"}));
+    EXPECT_EQ(keysBy(&KeyUse::alongX), (Names{"seq_len", "context", "new_tokens", "kv_len", "batch", "d_head",
+                                              "d_model", "layers", "heads", "gpus"}));
+    EXPECT_EQ(keysBy(&KeyUse::series),
+              (Names{"backend", "precision", "size", "compile", "checkpointing", "cache", "weights",
+                     "parallel", "mode", "causal", "d_head", "heads", "batch"}));
     EXPECT_EQ(keysBy(&KeyUse::caption),
               (Names{"workload", "precision", "batch", "heads", "d_head", "causal", "mode", "size"}));
     EXPECT_EQ(keysBy(&KeyUse::title).front(), "parallel");
@@ -103,7 +105,7 @@ TEST(Keys, HaveADefaultForEachWorkload)
 {
     EXPECT_EQ(findKey("batch")->defaultFor(Workload::Attention), "8");
     EXPECT_EQ(findKey("batch")->defaultFor(Workload::Lm), "4");
-    EXPECT_EQ(findKey("steps")->defaultFor(Workload::Lm), "10");
+    EXPECT_EQ(findKey("steps")->defaultFor(Workload::Lm), "10; new_tokens for mode generate");
     for (const KeyInfo& key : keys()) {
         for (const EnumWord<Workload>& workload : enumWords<Workload>())
             EXPECT_THAT(key.appliesTo(workload.value) ? key.defaultFor(workload.value) : "",
@@ -120,7 +122,8 @@ ExperimentSpec unusual(std::string_view workload)
         if (key.appliesTo(workload == "lm" ? Workload::Lm : Workload::Attention) && key.name != "workload" &&
             key.name != "loss" && key.name != "compile" && key.name != "mode" && key.name != "grad" &&
             key.name != "d_model" && key.name != "heads" && key.name != "gpus" && key.name != "parallel" &&
-            key.name != "bucket") // ranks need gradients
+            key.name != "bucket" && // ranks need gradients
+            !isOfGeneration(key.name) && !(workload == "lm" && key.name == "kv_heads"))
             yaml += std::string(key.name) + ": " + std::string(key.example) + "\n";
     return parseSpec(yaml + "mode: forward\ngrad: true\nheads: 8\n", "s.yaml").front();
 }
@@ -136,6 +139,10 @@ TEST(Json, RoundTripsEveryKey)
           "workload: lm\ndevice: cpu\ngpus: 2\nparallel: ddp\nbucket: 1 MiB",
           "workload: lm\ngpus: 4\nparallel: fsdp+tp", "workload: lm\ndata: markov\ncompile: inductor",
           "workload: lm\nmode: train\nparallel: zero1\nbucket: 2 MiB", "workload: collective",
+          "workload: lm\nmode: generate",
+          "workload: lm\nmode: generate\nnew_tokens: 7\nkv_heads: 3\ncontext: 9",
+          "workload: lm\nmode: generate\ncache: paged\npage: 5\nsampling: seeded\ncheck: true",
+          "workload: lm\nmode: generate\nprecision: bf16\nweights: fp8\nwarmup: 0\ntrace_steps: 2",
           "workload: collective\nop: all_to_all\nbytes: 1 GiB\ngpus: 4\ndtype: bf16",
           "workload: lm\ndevice: cuda:12\ncompile: package:\"x\".pt2\nmode: forward",
           "workload: lm\ncounters: ['\"', '\u00e9']\ntimeout: 0.1\nrope_theta: 1e7",
