@@ -17,8 +17,9 @@ class Device;
 class Ranks;
 
 /// The phases that a step can have, in execution order.
-inline constexpr std::array kPhasesInOrder{Phase::Forward, Phase::Loss, Phase::Backward, Phase::Optimizer,
-                                           Phase::Collective};
+inline constexpr std::array kPhasesInOrder{Phase::Forward,   Phase::Loss,       Phase::Backward,
+                                           Phase::Optimizer, Phase::Collective, Phase::Prefill,
+                                           Phase::Decode,    Phase::Sample};
 
 /// Called around the capture of each phase: before and after its graph, or while the graph of the step is
 /// captured.
@@ -52,10 +53,18 @@ public:
     virtual bool runsWholeSteps() const { return false; }
     /// Results of settle(); stored as facts of the run, keyed `result.…`.
     virtual std::vector<EnvironmentEntry> facts() const { return {}; }
+    /// Number of steps that are only run together, in order: the tokens of a generation.
+    virtual int stepsOfRound() const { return 1; }
+    /// Whether the step that prepare() began has the phase, one of those that has() names.
+    virtual bool isInStep(Phase /*phase*/) const { return true; }
     /// Results computed from the median time of the timed steps; stored like facts().
     virtual std::vector<EnvironmentEntry> factsOf(Nanoseconds /*step*/) const { return {}; }
+    /// Results computed after the timed steps, which may allocate memory; stored like facts().
+    virtual std::vector<EnvironmentEntry> factsAfterSteps() const { return {}; }
     /// Runs one phase; Phase::Step only if runsWholeSteps().
     virtual void run(Phase phase) = 0;
+    /// Called in place of run() after a CUDA graph of the phase was replayed.
+    virtual void replayed(Phase /*phase*/) {}
     /// Frees what the step made: outputs, loss, autograd graph.
     virtual void finish() = 0;
 
@@ -92,6 +101,8 @@ std::unique_ptr<Experiment> makeLmExperiment(const ExperimentSpec& spec, const D
 /// The lm on fused kernels, without autograd (compile: fused).
 std::unique_ptr<Experiment> makeFusedLmExperiment(const ExperimentSpec& spec, const Device& device,
                                                   Ranks* ranks);
+/// The lm in mode generate.
+std::unique_ptr<Experiment> makeGenerationExperiment(const ExperimentSpec& spec, const Device& device);
 /// The lm compiled by TorchInductor (compile: inductor).
 std::unique_ptr<Experiment> makeInductorLmExperiment(const ExperimentSpec& spec, const Device& device);
 /// A package of AOTInductor, forward only (compile: package:FILE.pt2). A package is a program: loading it

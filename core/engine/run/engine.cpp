@@ -341,6 +341,13 @@ std::string Engine::resolveDevice(const DeviceRequest& request, int rank) const
 std::unique_ptr<Experiment> makeExperiment(const ExperimentSpec& spec, const Device& device, Ranks* ranks)
 {
     requireNumerics(spec, device);
+    if (spec.mode == Mode::Generate) {
+        auto generation = makeGenerationExperiment(spec, device);
+        const bool isFused = spec.compile.kind == CompileRequest::Kind::Fused;
+        return spec.compile.kind == CompileRequest::Kind::Graph || (isFused && device.isCuda())
+                   ? makeGraphed(std::move(generation), device, spec.timing)
+                   : std::move(generation);
+    }
     if (spec.compile.kind == CompileRequest::Kind::Package)
         return makePackagedExperiment(spec, device);
     if (spec.compile.kind == CompileRequest::Kind::Fused) {

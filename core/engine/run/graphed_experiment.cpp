@@ -10,6 +10,7 @@
 #include <c10/util/StringUtil.h>
 
 #include <map>
+#include <utility>
 
 namespace tilescope::engine {
 namespace {
@@ -23,21 +24,41 @@ public:
 
     // Captured phases write results and gradients to the same addresses at each replay, so only the inputs
     // change.
-    void prepare() override { captured_ ? inner_->refreshInputs() : inner_->prepare(); }
+    void prepare() override
+    {
+        if (captured_ && !hasRounds()) {
+            inner_->refreshInputs();
+            return;
+        }
+        inner_->prepare();
+        step_ = nextStep_;
+        nextStep_ = (step_ + 1) % stepsOfRound();
+    }
+    int stepsOfRound() const override { return inner_->stepsOfRound(); }
+    bool isInStep(Phase phase) const override { return inner_->isInStep(phase); }
+    std::vector<EnvironmentEntry> factsAfterSteps() const override { return inner_->factsAfterSteps(); }
     void refreshInputs() override { inner_->refreshInputs(); }
     void dropGradients() override { inner_->dropGradients(); }
 
     void settle(const CaptureCalls& calls) override
     {
         // Library handles and workspaces must exist before a capture, so at least one step must have run.
-        runEagerly();
-        inner_->prepare();
-        device_.synchronize();
-        const Timestamp began = TraceClock::now();
-        timing_ == StepTiming::Step ? captureStep(calls) : capturePhases(calls);
+        nextStep_ = 0;
+        for (int i = 0; i < stepsOfRound(); ++i)
+            runEagerly();
+        Timestamp began{};
+        for (int i = 0; i < stepsOfRound(); ++i) {
+            prepare();
+            device_.synchronize();
+            if (i == 0)
+                began = TraceClock::now();
+            timing_ == StepTiming::Step ? captureStep(calls) : capturePhases(calls);
+            if (hasRounds())
+                inner_->finish();
+        }
         captured_ = true;
         // The first replay uploads the graphs to the device.
-        for (auto& [phase, graph] : graphs_)
+        for (auto& [key, graph] : graphs_)
             graph.replay();
         device_.synchronize();
         captureTime_ = TraceClock::now() - began;
@@ -53,10 +74,10 @@ public:
 
     void run(Phase phase) override
     {
-        if (captured_)
-            graphs_.at(phase).replay();
-        else
-            inner_->run(phase);
+        if (!captured_)
+            return inner_->run(phase);
+        graphs_.at({step_, phase}).replay();
+        inner_->replayed(phase);
     }
 
     void finish() override
@@ -77,25 +98,27 @@ public:
     std::optional<Bytes> heldBeforeBackward() const override { return heldBeforeBackward_; }
 
 private:
+    bool hasRounds() const { return stepsOfRound() > 1; }
+    bool runsPhase(Phase phase) const { return inner_->has(phase) && inner_->isInStep(phase); }
+
     void runEagerly()
     {
-        inner_->prepare();
+        prepare();
         for (const Phase phase : kPhasesInOrder)
-            if (inner_->has(phase))
+            if (runsPhase(phase))
                 inner_->run(phase);
         inner_->finish();
     }
 
     void capturePhases(const CaptureCalls& calls)
     {
-        c10::MempoolId_t pool{}; // the first graph creates its own, distinct from those of packages; the
-                                 // other graphs share it
+        // The first graph creates a pool, distinct from those of packages; the other graphs share it.
         for (const Phase phase : kPhasesInOrder)
-            if (inner_->has(phase)) {
+            if (runsPhase(phase)) {
                 calls.before(phase);
-                capture(phase, pool, [&] { runPhase(phase); });
+                capture(phase, pool_, [&] { runPhase(phase); });
                 calls.after(phase);
-                pool = graphs_[phase].pool();
+                pool_ = graphs_[{step_, phase}].pool();
             }
     }
 
@@ -103,7 +126,7 @@ private:
     {
         capture(Phase::Step, {}, [&] {
             for (const Phase phase : kPhasesInOrder)
-                if (inner_->has(phase)) {
+                if (runsPhase(phase)) {
                     calls.before(phase);
                     runPhase(phase);
                     calls.after(phase);
@@ -119,9 +142,9 @@ private:
         inner_->run(phase);
     }
 
-    template <class Work> void capture(Phase key, c10::MempoolId_t pool, const Work& work)
+    template <class Work> void capture(Phase phase, c10::MempoolId_t pool, const Work& work)
     {
-        at::cuda::CUDAGraph& graph = graphs_[key];
+        at::cuda::CUDAGraph& graph = graphs_[{step_, phase}];
         // Replays of a node belong to the ranges in which it was captured.
         const trace::ScopedRange step("step", "capture");
         graph.capture_begin(pool);
@@ -152,7 +175,10 @@ private:
     std::unique_ptr<Experiment> inner_;
     const Device& device_;
     StepTiming timing_;
-    std::map<Phase, at::cuda::CUDAGraph> graphs_; // in step order
+    std::map<std::pair<int, Phase>, at::cuda::CUDAGraph> graphs_; // by step of the round, in step order
+    c10::MempoolId_t pool_{};
+    int step_ = 0; // of the round
+    int nextStep_ = 0;
     std::optional<Bytes> heldBeforeBackward_;
     Nanoseconds captureTime_{}; // capture time of all phases, including the upload to the device
     bool captured_ = false;

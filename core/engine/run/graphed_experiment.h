@@ -5,7 +5,7 @@
 namespace tilescope::engine {
 
 /// Wraps an experiment; replays its step from CUDA graphs: one per phase, or one of all phases for
-/// StepTiming::Step.
+/// StepTiming::Step. If steps are only run in rounds, each step of the round has its own graphs.
 ///
 /// Warm-up runs eagerly. settle() then captures the phases in order into one memory pool. All calls must use
 /// one stream other than the default stream.

@@ -86,7 +86,8 @@ void PointRun::warmUp()
 {
     observer_.stateChanged(PointState::Warmup);
     const ScopedRange range("warmup");
-    for (int i = 0; i < spec_.warmup && !cancelled("warm-up", i, spec_.warmup); ++i) {
+    const int steps = spec_.warmup * experiment_.stepsOfRound();
+    for (int i = 0; i < steps && !cancelled("warm-up", i, steps); ++i) {
         step(SampleKind::Warmup, i);
         tellMemory(SampleKind::Warmup, i, device_.memory());
         experiment_.finish();
@@ -103,9 +104,12 @@ void PointRun::measure()
     if (std::vector<EnvironmentEntry> facts = experiment_.facts(); !facts.empty())
         observer_.factsFound(std::move(facts));
     for (int i = 0; i < spec_.steps && !cancelled("timed", i, spec_.steps); ++i) {
-        measured_.push_back(step(SampleKind::Measure, i));
-        const Timing timing = clock_.timing(firstTimed_, phases_.size() - 1);
-        measuredOnDevice_.push_back(timing.gpu.value_or(timing.wall));
+        const Nanoseconds wall = step(SampleKind::Measure, i);
+        if (isTypical()) {
+            measured_.push_back(wall);
+            const Timing timing = clock_.timing(firstOfStep(), phases_.size() - 1);
+            measuredOnDevice_.push_back(timing.gpu.value_or(timing.wall));
+        }
         // Reads memory before the step's tensors are freed, and before the loss, which may allocate.
         const MemoryFigures memory = device_.memory();
         result_.peakAllocated = memory.peakAllocated;
@@ -115,6 +119,9 @@ void PointRun::measure()
         experiment_.finish();
     }
     noteMedian();
+    if (result_.status == RunStatus::Ok)
+        if (std::vector<EnvironmentEntry> facts = experiment_.factsAfterSteps(); !facts.empty())
+            observer_.factsFound(std::move(facts));
 }
 
 void PointRun::noteLoss(int step)
@@ -226,10 +233,13 @@ void PointRun::trace()
     recording_ = true;
     try {
         const ScopedRange range("trace");
-        for (int i = 0; i < spec_.traceSteps && !cancelled("traced", i, spec_.traceSteps); ++i) {
+        const int steps = spec_.traceSteps * experiment_.stepsOfRound();
+        for (int i = 0; i < steps && !cancelled("traced", i, steps); ++i) {
             tracer().setStep(i);
-            traced_.push_back(step(SampleKind::Trace, i));
+            const Nanoseconds wall = step(SampleKind::Trace, i);
             tracer().setStep(kNoStep);
+            if (isTypical())
+                traced_.push_back(wall);
             experiment_.finish();
         }
     } catch (...) {
@@ -246,13 +256,14 @@ void PointRun::trace()
     noteTrace();
 }
 
-// Runs an additional step without keeping its events. It absorbs CUPTI's start-up, records shapes by the
+// Runs an additional step, or round of steps, without keeping its events. It absorbs CUPTI's start-up, records shapes by the
 // order of ops, and allows reading the autograd graph between forward and backward without delaying a traced
 // step.
 void PointRun::runReferenceStep()
 {
     tracer().start(Recording::ReferenceStep);
-    looking_ = spec_.memory;
+    const int steps = experiment_.stepsOfRound();
+    looking_ = spec_.memory && steps == 1;
     const auto ended = [&] {
         looking_ = false;
         observeRecomputation({});
@@ -263,10 +274,13 @@ void PointRun::runReferenceStep()
             observeRecomputation([this](const at::Tensor& output) { memory_->lookAtRecomputed(output); });
         // The same range as in the traced steps, so that launches can be matched.
         const ScopedRange range("trace");
-        tracer().setStep(0);
-        execute(0);
-        tracer().setStep(kNoStep);
-        experiment_.finish();
+        for (int i = 0; i < steps; ++i) {
+            looking_ = spec_.memory && i + 1 == steps;
+            tracer().setStep(i);
+            execute(i);
+            tracer().setStep(kNoStep);
+            experiment_.finish();
+        }
     } catch (...) {
         ended();
         throw;
@@ -365,8 +379,10 @@ void PointRun::readCounters()
     phase_ = "reading counters";
     tilescope::trace::CounterReading reading =
         tilescope::trace::readCounters(spec_.counters, tracer(), [this] {
-            execute(0);
-            experiment_.finish();
+            for (int i = 0; i < experiment_.stepsOfRound(); ++i) {
+                execute(i);
+                experiment_.finish();
+            }
             device_.synchronize();
         });
     observer_.countersRead(std::move(reading.values));
@@ -379,7 +395,22 @@ Nanoseconds PointRun::step(SampleKind kind, int index)
     const bool lastTimed = kind == SampleKind::Measure && index + 1 == spec_.steps;
     execute(index, lastTimed);
     emit(kind, index);
-    return clock_.timing(firstTimed_, phases_.size() - 1).wall;
+    return clock_.timing(firstOfStep(), phases_.size() - 1).wall;
+}
+
+// Every step has the last phase.
+std::size_t PointRun::firstOfStep() const
+{
+    std::size_t first = firstTimed_;
+    while (!experiment_.isInStep(phases_[first]))
+        ++first;
+    return first;
+}
+
+// The first token of a generation needs more work than the others.
+bool PointRun::isTypical() const
+{
+    return !experiment_.has(Phase::Prefill) || !experiment_.isInStep(Phase::Prefill);
 }
 
 // Runs a step and records the times of its phases in the clock.
@@ -401,6 +432,8 @@ void PointRun::execute(int index, bool noteMemory)
 void PointRun::runPhases(bool noteMemory)
 {
     for (std::size_t slot = 0; slot < phases_.size(); ++slot) {
+        if (!experiment_.isInStep(phases_[slot]))
+            continue;
         phase_ = wordOf(phases_[slot]);
         if (noteMemory && phases_[slot] == Phase::Backward)
             noteBeforeBackward();
@@ -446,9 +479,11 @@ void PointRun::emit(SampleKind kind, int index)
         observer_.sampleTaken(
             {.step = index, .kind = kind, .phase = phase, .wall = timing.wall, .gpu = timing.gpu});
     };
-    sample(Phase::Step, firstTimed_, phases_.size() - 1);
+    if (isTypical())
+        sample(Phase::Step, firstOfStep(), phases_.size() - 1);
     for (std::size_t slot = firstTimed_; slot < phases_.size(); ++slot)
-        sample(phases_[slot], slot, slot);
+        if (experiment_.isInStep(phases_[slot]))
+            sample(phases_[slot], slot, slot);
 }
 
 void PointRun::tellMemory(SampleKind kind, int index, const MemoryFigures& memory)

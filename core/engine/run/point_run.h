@@ -60,12 +60,14 @@ private:
     void runPhases(bool noteMemory);
     void replayStep();
     std::size_t slotOf(Phase phase) const;
+    std::size_t firstOfStep() const;
+    bool isTypical() const;
     void emit(SampleKind kind, int index);
     void tellMemory(SampleKind kind, int index, const MemoryFigures& memory);
     void noteBeforeBackward();
     bool cancelled(std::string_view doing, int done, int of);
 
-    // The phases of the mode in order; those before firstTimed_ run untimed.
+    // The phases of the mode in order, of which a step may lack some; those before firstTimed_ run untimed.
     std::vector<Phase> phases_;
     std::size_t firstTimed_ = 0;
 

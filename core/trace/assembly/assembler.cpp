@@ -131,7 +131,7 @@ void Assembler::runReferenceStep(std::uint32_t thread, const HostRecord& record)
         addCpuAllocation(record);
     } else if (record.kind == HostRecord::Kind::Op) {
         if (wanted_.ops || wanted_.shapes)
-            referenceStep_.noteOp(thread, record.op);
+            referenceStep_.noteOp(thread, record.step, record.op);
         if (!wanted_.ops) {
             addOp(thread, record);
             Op& op = referenceOps_.emplace_back(batch_.ops.back());
@@ -260,11 +260,11 @@ void Assembler::addRange(std::uint32_t thread, const HostRecord& record)
                              .end = timestampAt(range.end)});
 }
 
-StringId Assembler::shapesOf(std::uint32_t thread, const HostRecord::OpBody& op)
+StringId Assembler::shapesOf(std::uint32_t thread, std::int32_t step, const HostRecord::OpBody& op)
 {
     if (op.shapes != kNone)
         return nameOf(op.shapes);
-    const ReferenceStep::Found found = referenceStep_.shapesOf(thread, op);
+    const ReferenceStep::Found found = referenceStep_.shapesOf(thread, step, op);
     if (!found.matches)
         losses_.add(RecordLoss::UnmatchedShapes);
     return nameOf(found.value);
@@ -276,7 +276,7 @@ void Assembler::addOp(std::uint32_t thread, const HostRecord& record)
     batch_.ops.push_back({.id = opId(op.id),
                           .parent = opId(record.context.op),
                           .name = nameOf(op.name),
-                          .shapes = shapesOf(thread, op),
+                          .shapes = shapesOf(thread, record.step, op),
                           .path = pathOf(record.context.path),
                           .range = rangeId(record.context.range),
                           .thread = ThreadId{thread},

@@ -95,7 +95,7 @@ private:
     StringId textOf(std::uint32_t node, std::vector<StringId>& cache, bool path);
     RangeId rangeId(std::uint32_t number) const;
     OpId opId(std::uint32_t number) const;
-    StringId shapesOf(std::uint32_t thread, const HostRecord::OpBody& op);
+    StringId shapesOf(std::uint32_t thread, std::int32_t step, const HostRecord::OpBody& op);
 
     void runReferenceStep(std::uint32_t thread, const HostRecord& record);
     void list(const HostRecord& record);

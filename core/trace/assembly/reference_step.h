@@ -3,18 +3,20 @@
 #include "core/trace/host/host_record.h"
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace tilescope::trace {
 
 /// What one step showed before the steps that are recorded, found again by the order of things: each thread
-/// runs the same ops and launches in the same order in every step. One thread at a time.
+/// runs the same ops and launches in the same order in every step. Or several steps, numbered from 0, that the recorded
+/// ones repeat in this order: the tokens of a generation. One thread at a time.
 class ReferenceStep {
 public:
     void clear();
 
-    void noteOp(std::uint32_t thread, const HostRecord::OpBody& op);
+    void noteOp(std::uint32_t thread, std::int32_t step, const HostRecord::OpBody& op);
     void noteLaunch(std::uint32_t thread, const HostRecord& launch);
 
     struct Found {
@@ -22,7 +24,7 @@ public:
         bool matches = true; ///< false: the reference step ran something else in its place
     };
     /// Shapes of the op that ran in the place of this one.
-    Found shapesOf(std::uint32_t thread, const HostRecord::OpBody& op) const;
+    Found shapesOf(std::uint32_t thread, std::int32_t step, const HostRecord::OpBody& op) const;
     /// The op that launched the corresponding work in the reference step; for recordings without ops.
     Found opOf(std::uint32_t thread, const HostRecord& launch) const;
 
@@ -35,8 +37,14 @@ private:
         std::uint32_t path = kNone;
         std::uint32_t op = kNone;
     };
-    std::unordered_map<std::uint32_t, std::vector<Op>> ops_; // by thread, then by ordinal in the step
-    std::unordered_map<std::uint32_t, std::vector<Launch>> launches_;
+    using Key = std::pair<std::int32_t, std::uint32_t>; // step, thread
+
+    void noteStep(std::int32_t step);
+    Key keyOf(std::uint32_t thread, std::int32_t step) const;
+
+    std::int32_t steps_ = 1;
+    std::map<Key, std::vector<Op>> ops_; // then by ordinal in the step
+    std::map<Key, std::vector<Launch>> launches_;
 };
 
 } // namespace tilescope::trace
