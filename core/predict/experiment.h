@@ -5,7 +5,9 @@
 #include "core/predict/ops.h"
 #include "core/predict/target_device.h"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace tilescope::predict {
 
@@ -16,6 +18,8 @@ public:
     virtual ~ExperimentMemory() = default;
     /// Whether a step in this mode has the phase.
     virtual bool has(Phase phase) const = 0;
+    /// In mode generate: the token, counted from 0, of the next phases.
+    virtual void setToken(std::int64_t /*token*/) {}
     virtual void dropGradients() = 0;
     virtual void run(Phase phase) = 0;
     /// Frees what the step allocated.
@@ -40,6 +44,11 @@ std::unique_ptr<ExperimentMemory> makeLmMemory(const ExperimentSpec& spec, const
                                                Ops& ops);
 std::unique_ptr<ExperimentMemory> makeFusedLmMemory(const ExperimentSpec& spec, const TargetDevice& device,
                                                     Ops& ops);
+std::unique_ptr<ExperimentMemory> makeGenerationMemory(const ExperimentSpec& spec, const TargetDevice& device,
+                                                       Ops& ops);
+/// The tokens of a generation whose steps determine its memory, in order: all, or evenly spaced ones with the first and
+/// the last.
+std::vector<std::int64_t> replayedTokens(const ExperimentSpec& spec);
 std::unique_ptr<ExperimentMemory> makeAttentionMemory(const ExperimentSpec& spec, const TargetDevice& device,
                                                       Ops& ops);
 

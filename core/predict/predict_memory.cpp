@@ -26,6 +26,10 @@ public:
     /// \return  allocated bytes between forward and backward
     std::optional<Bytes> step(const ExperimentSpec& spec)
     {
+        if (spec.mode == Mode::Generate) {
+            generate(spec);
+            return {};
+        }
         std::optional<Bytes> before;
         experiment_->dropGradients();
         for (const Phase phase : kStepPhases) {
@@ -43,6 +47,19 @@ public:
     void finish() { experiment_->finish(); }
 
 private:
+    /// The steps of a generation.
+    void generate(const ExperimentSpec& spec)
+    {
+        for (const std::int64_t token : replayedTokens(spec)) {
+            experiment_->setToken(token);
+            for (const Phase phase : {token == 0 ? Phase::Prefill : Phase::Decode, Phase::Sample}) {
+                phase_ = wordOf(phase);
+                experiment_->run(phase);
+            }
+            experiment_->finish();
+        }
+    }
+
     Memory memory_;
     Ops ops_;
     std::unique_ptr<ExperimentMemory> experiment_;
@@ -61,7 +78,8 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
     run.memory().resetPeaks();
     const bool isGraph = isCaptured(spec, device);
     // A graph is captured after one more step; its replays allocate nothing.
-    for (int i = 0; i < (isGraph ? 1 : std::min(spec.steps, 2)); ++i) {
+    const int steps = spec.mode == Mode::Generate ? 1 : spec.steps; // whole generations
+    for (int i = 0; i < (isGraph ? 1 : std::min(steps, 2)); ++i) {
         prediction.beforeBackward = run.step(spec);
         run.finish();
     }
@@ -123,6 +141,8 @@ std::unique_ptr<ExperimentMemory> makeExperimentMemory(const ExperimentSpec& spe
 {
     if (spec.workload != Workload::Lm)
         return makeAttentionMemory(spec, device, ops);
+    if (spec.mode == Mode::Generate)
+        return makeGenerationMemory(spec, device, ops);
     return spec.compile.kind == CompileRequest::Kind::Fused ? makeFusedLmMemory(spec, device, ops)
                                                             : makeLmMemory(spec, device, ops);
 }

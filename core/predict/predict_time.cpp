@@ -53,6 +53,23 @@ std::vector<PhaseWork> replayed(const ExperimentSpec& spec, const TargetDevice& 
     const auto experiment = makeExperimentMemory(spec, device, ops);
     WorkLog log(rates);
     ops.logTo(&log);
+    if (spec.mode == Mode::Generate) {
+        experiment->run(Phase::Prefill);
+        phases.push_back({Phase::Prefill, false, log.take()});
+        experiment->finish();
+        if (spec.newTokens > 1) { // a token in the middle has the mean of all lengths
+            experiment->setToken(spec.newTokens / 2);
+            experiment->run(Phase::Decode);
+            phases.push_back({Phase::Decode, true, log.take()});
+        } else {
+            experiment->run(Phase::Prefill);
+            log.take();
+        }
+        experiment->run(Phase::Sample);
+        phases.push_back({Phase::Sample, spec.newTokens > 1, log.take()});
+        allocated = Bytes{memory.allocated()};
+        return phases;
+    }
     for (const Phase phase : kStepPhases) {
         if (!experiment->has(phase))
             continue;
@@ -152,8 +169,13 @@ std::optional<TimePrediction> predictTime(const ExperimentSpec& spec, const Targ
     }
     const bool isRecorded = spec.trace != TraceLevel::Off && spec.traceSteps > 0;
     const double recorded = isRecorded ? kRecordedStep * (spec.traceSteps + 1) : 0;
-    prediction.seconds = (spec.warmup + spec.steps + recorded) * (whole + kAroundStep) + kAroundPoint +
-                         (isRecorded ? kAroundRecording : 0) +
+    double steps = spec.warmup + spec.steps + recorded;
+    if (spec.mode == Mode::Generate) { // whole generations of a prompt and all tokens
+        const auto tokens = static_cast<double>(spec.newTokens);
+        whole += (tokens - 1) * (prediction.stepSeconds + kAroundStep);
+        steps = spec.warmup + 1 + recorded;
+    }
+    prediction.seconds = steps * (whole + kAroundStep) + kAroundPoint + (isRecorded ? kAroundRecording : 0) +
                          static_cast<double>(allocated.count) / kFillBytesPerSecond;
     return prediction;
 }

@@ -54,6 +54,10 @@ double productSeconds(const Work& work, const DeviceRates& rates)
     const double values = work.m * work.k + work.k * work.n + work.m * work.n;
     const double bytes = work.count * values * static_cast<double>(bytesOf(work.type));
     const double flops = 2 * work.count * work.m * work.n * work.k;
+    // A token of generation: kernels that divide the inner dimension are bound by memory.
+    constexpr double kFewRows = 16;
+    if (rates.isCuda && work.m <= kFewRows)
+        return std::max(flops / rate, moveSeconds(bytes, work.type, rates));
     return std::max(flops / (rate * productShare(work, rates)), moveSeconds(bytes, work.type, rates));
 }
 

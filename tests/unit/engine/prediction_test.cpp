@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <random>
@@ -25,6 +27,9 @@ constexpr double kOneProcessorsBlocks = 0.01;
 
 /// Some numbers that a CPU's operations wrap in tensors are not counted.
 constexpr double kFewBytes = 0.0001;
+
+/// What norms in bf16, and the fused kernels of generation, allocate is estimated.
+constexpr double kOfGenerationInBf16 = 0.09;
 
 ExperimentSpec untraced(ExperimentSpec spec)
 {
@@ -88,6 +93,26 @@ Point lmInHalf(Mode mode, Precision precision, Backend backend = Backend::Naive)
     point.spec.precision = precision;
     point.within = kOneProcessorsBlocks;
     return point;
+}
+
+ExperimentSpec generationSpec()
+{
+    ExperimentSpec spec = untraced(tinyLm());
+    spec.mode = Mode::Generate;
+    spec.newTokens = spec.steps = 5;
+    return spec;
+}
+
+Point generated(Backend backend, Precision precision, CacheKind cache,
+                WeightFormat weights = WeightFormat::AsPrecision)
+{
+    ExperimentSpec spec = generationSpec();
+    spec.backend = backend;
+    spec.precision = precision;
+    spec.cache = cache;
+    spec.weights = weights;
+    spec.page = 4;
+    return {spec, precision == Precision::Bf16 ? kOfGenerationInBf16 : kFewBytes};
 }
 
 Point attentionPoint(Mode mode, Backend backend)
@@ -177,6 +202,30 @@ TEST(Prediction, IsWhatTheEngineAllocates)
                                     attentionPoint(Mode::Both, Backend::Sdpa),
                                     attentionPoint(Mode::Both, Backend::SdpaMath),
                                     attentionPoint(Mode::Forward, Backend::Naive)};
+    expectPredicted(points);
+}
+
+TEST(Prediction, OfGenerationIsWhatTheEngineAllocates)
+{
+    std::vector<Point> points;
+    for (const Backend backend : {Backend::Naive, Backend::Sdpa, Backend::Flash})
+        for (const Precision precision : {Precision::Fp32, Precision::Bf16})
+            for (const CacheKind cache : {CacheKind::Contiguous, CacheKind::Paged})
+                points.push_back(generated(backend, precision, cache));
+    points.push_back(generated(Backend::Flash, Precision::Bf16, CacheKind::Contiguous, WeightFormat::Fp8));
+    for (const Precision precision : {Precision::Fp32, Precision::Bf16})
+        for (const std::int64_t kvHeads : {4, 2}) {
+            points.push_back(generated(Backend::Flash, precision, CacheKind::Contiguous));
+            points.back().spec.compile.kind = CompileRequest::Kind::Fused;
+            points.back().spec.kvHeads = kvHeads;
+            points.back().within = kOfGenerationInBf16;
+        }
+    Point seeded = generated(Backend::Naive, Precision::Fp32, CacheKind::Contiguous);
+    seeded.spec.sampling = Sampling::Seeded;
+    points.push_back(seeded);
+    Point checked = generated(Backend::Naive, Precision::Fp32, CacheKind::Contiguous);
+    checked.spec.check = true;
+    points.push_back(checked);
     expectPredicted(points);
 }
 
@@ -356,6 +405,54 @@ TEST(Prediction, OfRandomPointsIsWithinOnePercentAndHardlyEverTooLow)
     std::cout << points << " points, seed " << seed << ": measured peaks at most " << 100 * worst
               << " % below the predictions; " << ranges << " of these are ranges, of at most " << 100 * widest
               << " %\n";
+}
+
+TEST(Prediction, OfRandomGenerationsIsThatOfTheEngine)
+{
+    const std::uint64_t seed = numberOf("TILESCOPE_STRESS_SEED", 20261130);
+    const std::uint64_t points = numberOf("TILESCOPE_STRESS_POINTS", 40);
+    std::mt19937_64 random(seed);
+    const auto draw = [&random](std::int64_t least, std::int64_t most) {
+        return least + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most - least + 1));
+    };
+    StringTable strings;
+    Engine engine(strings);
+    double worst = 0;
+    for (std::uint64_t i = 0; i < points; ++i) {
+        ExperimentSpec spec = generationSpec();
+        spec.backend =
+            std::array{Backend::Naive, Backend::Sdpa, Backend::Flash}[static_cast<std::size_t>(draw(0, 2))];
+        spec.precision = draw(0, 1) == 0 ? Precision::Fp32 : Precision::Bf16;
+        spec.cache = draw(0, 1) == 0 ? CacheKind::Contiguous : CacheKind::Paged;
+        spec.sampling = draw(0, 1) == 0 ? Sampling::Greedy : Sampling::Seeded;
+        spec.page = draw(1, 20);
+        spec.batch = draw(1, 4);
+        spec.context = draw(1, 60);
+        spec.newTokens = spec.steps = static_cast<int>(draw(1, 30));
+        spec.kvHeads = draw(1, 4);
+        spec.heads = spec.kvHeads * draw(1, 3);
+        spec.dModel = spec.heads * 4 * draw(1, 8);
+        spec.vocab = draw(2, 2000);
+        std::ostringstream text;
+        text << wordOf(spec.backend) << ' ' << wordOf(spec.precision) << ' ' << wordOf(spec.cache) << ' '
+             << spec.page << ' ' << wordOf(spec.sampling) << ", batch " << spec.batch << ", context "
+             << spec.context << ", new tokens " << spec.newTokens << ", heads " << spec.heads << ':'
+             << spec.kvHeads << ", d " << spec.dModel << ", vocab " << spec.vocab;
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", point " + std::to_string(i) + ": " + text.str());
+        Recorder recorder;
+        const RunResult measured = engine.runPoint(spec, recorder, {});
+        ASSERT_EQ(measured.status, RunStatus::Ok) << measured.reason;
+        const auto predicted = predict::predictMemory(
+            spec, {.threads = *spec.threads, .instructionSet = machine::cpuInstructionSet()});
+        ASSERT_TRUE(predicted);
+        const auto peak = static_cast<double>(measured.peakAllocated->count);
+        const auto bytes = static_cast<double>(predicted->peakAllocated.count);
+        const bool isExact = spec.precision == Precision::Fp32;
+        EXPECT_GE(bytes, (1 - (isExact ? kFewBytes : kOfGenerationInBf16)) * peak);
+        EXPECT_LE(bytes, (1 + (isExact ? kOneProcessorsBlocks : kOfGenerationInBf16)) * peak);
+        worst = std::max(worst, std::abs(bytes / peak - 1));
+    }
+    std::cout << points << " generations: predictions differ by at most " << 100 * worst << " %\n";
 }
 
 } // namespace

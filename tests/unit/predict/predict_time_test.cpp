@@ -1,4 +1,6 @@
 #include "core/predict/predict_time.h"
+
+#include "core/model/generation.h"
 #include "tests/unit/predict/model_spec.h"
 
 #include <gtest/gtest.h>
@@ -205,6 +207,31 @@ TEST(PredictTime, KnowsWhichPhasesAreTimedAndWhatIsComputedAgain)
     spec.mode = Mode::Both;
     spec.checkpointing = {Checkpointing::Kind::Block};
     EXPECT_NEAR(step(), both + forward, 0.1 * both);
+}
+
+// A token of generation reads all weights for few operations.
+TEST(PredictTime, OfATokenIsThatOfItsBytes)
+{
+    const auto rates = DeviceRates::from(h200(), kH200);
+    ASSERT_TRUE(rates);
+    for (const std::int64_t batch : {1, 16}) {
+        ExperimentSpec spec = lm(Mode::Generate, Precision::Bf16, 2560, 32, 32, 2048);
+        spec.backend = Backend::Flash;
+        spec.compile.kind = CompileRequest::Kind::Fused;
+        spec.loss = LossKind::Sum;
+        spec.batch = batch;
+        spec.newTokens = spec.steps = 128;
+        const auto predicted = predictTime(spec, kH200, *rates);
+        ASSERT_TRUE(predicted);
+        const double seconds = meanDecodedBytes(spec) / rates->bytes;
+        EXPECT_GE(predicted->stepSeconds, 0.95 * seconds) << batch;
+        EXPECT_LE(predicted->stepSeconds, 1.5 * seconds) << batch;
+        // The first token is not part of the step, but of the run.
+        ASSERT_EQ(predicted->phases.size(), 3U);
+        EXPECT_EQ(predicted->phases.front().first, Phase::Prefill);
+        EXPECT_GT(predicted->phases.front().second.wall, predicted->stepSeconds);
+        EXPECT_GT(predicted->seconds, 2 * 127 * predicted->stepSeconds); // warm-up and the timed generation
+    }
 }
 
 } // namespace
