@@ -89,6 +89,29 @@ std::optional<Fact> columnFact(const query::RunRow& row, std::string_view metric
     return column ? std::optional(factOf(*column, row)) : std::nullopt;
 }
 
+/// A figure of mode generate; none for other metrics. Without a value in runs of other modes.
+std::optional<Fact> generationFact(const query::RunRow& row, std::string_view metric)
+{
+    const query::GenerationFigures figures = row.generation.value_or(query::GenerationFigures{});
+    const auto of = [](const auto& value, Unit unit) {
+        return value ? std::optional(factOf(exchange::toCell(value), unit)) : std::optional(Fact());
+    };
+    if (metric == "first_token")
+        return of(figures.firstTokenMs, Unit::Milliseconds);
+    if (metric == "per_token_p99")
+        return of(figures.perTokenP99Ms, Unit::Milliseconds);
+    if (metric == "tokens_per_second")
+        return of(figures.tokensPerSecond, Unit::None);
+    if (metric == "bytes_per_token")
+        return of(figures.bytesPerToken, Unit::Bytes);
+    if (metric == "bandwidth")
+        return of(figures.bandwidthPercent, Unit::Percent);
+    if (metric == "cache_bytes")
+        return row.generation ? Fact(Measured{static_cast<double>(figures.cache.count), {}, 1, Unit::Bytes})
+                              : Fact();
+    return {};
+}
+
 } // namespace
 
 RunFacts::RunFacts(Recording recording, query::RunRow row)
@@ -133,6 +156,8 @@ std::optional<Measured> RunFacts::number(const std::string& metric) const
 Fact RunFacts::read(const std::string& metric) const
 {
     if (const auto known = columnFact(row_, metric))
+        return *known;
+    if (const auto known = generationFact(row_, metric))
         return *known;
     if (metric == "gpu_busy")
         return gpuBusy();
@@ -335,9 +360,11 @@ Fact factOf(const exchange::Cell& cell, Unit unit)
 
 bool isMetric(std::string_view name)
 {
-    constexpr std::array kWhole{"status",     "reason",         "peak",     "reserved", "before_backward",
-                                "parameters", "trace_overhead", "gpu_busy", "mfu",      "residual",
-                                "advice",     "final_loss"};
+    constexpr std::array kWhole{
+        "status",          "reason",         "peak",        "reserved",      "before_backward",
+        "parameters",      "trace_overhead", "gpu_busy",    "mfu",           "residual",
+        "advice",          "final_loss",     "first_token", "per_token_p99", "tokens_per_second",
+        "bytes_per_token", "bandwidth",      "cache_bytes"};
     constexpr std::array kPrefixes{"warmup.",     "timed.",  "memory.",   "counter.", "answer.",
                                    "result.",     "tensor.", "residual.", "advice.",  "ranks.",
                                    "collective.", "moment.", "block.",    "forecast."};

@@ -50,6 +50,9 @@ struct Recording {
 ///     parameters, trace_overhead, status, reason
 ///     final_loss                                 value of the loss in the last timed step
 ///     gpu_busy, mfu                              per cent
+///     prefill, decode, sample                    of mode generate: wall time of its phases; step: of a token
+///     first_token, per_token_p99                 of mode generate, ms
+///     tokens_per_second, bytes_per_token, cache_bytes, bandwidth   the last: per cent of a measured copy
 ///     memory.CATEGORY                            bytes at the peak
 ///     counter.METRIC                             of the range `step`
 ///     answer.QUESTION                            its sentence; answer.QUESTION.LABEL: one of its figures

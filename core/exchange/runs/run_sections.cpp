@@ -79,6 +79,39 @@ std::optional<RawJson> oomJson(const std::optional<OomInfo>& oom)
         .json();
 }
 
+/// A figure of mode generate.
+template <class Value> auto ofGeneration(Value query::GenerationFigures::*member)
+{
+    using Optional = std::conditional_t<isOptional<Value>, Value, std::optional<Value>>;
+    return [member](const RunRow& run) {
+        return run.generation ? Optional((*run.generation).*member) : Optional();
+    };
+}
+
+/// \param isSeen  some run generates: people see the columns
+template <class Columns> void addGeneration(Table& table, const Columns& column, bool isSeen)
+{
+    using query::GenerationFigures;
+    const auto add = [&table](Column made) { table.columns.push_back(std::move(made)); };
+    const auto firstToken = ofGeneration(&GenerationFigures::firstTokenMs);
+    const auto rate = ofGeneration(&GenerationFigures::tokensPerSecond);
+    const auto bandwidth = ofGeneration(&GenerationFigures::bandwidthPercent);
+    const auto cache = ofGeneration(&GenerationFigures::cache);
+    if (isSeen) {
+        add(column.people("first token", firstToken, {.unit = Unit::Milliseconds, .unitGroup = 1}));
+        add(column.people("tokens/s", rate));
+        add(column.people("of bandwidth", bandwidth, {.unit = Unit::Percent}));
+        add(column.people("KV cache", cache, {.unitGroup = 2}));
+    }
+    add(column.programs("first_token_ms", firstToken));
+    add(column.programs("per_token_ms", ofGeneration(&GenerationFigures::perTokenMs)));
+    add(column.programs("per_token_p99_ms", ofGeneration(&GenerationFigures::perTokenP99Ms)));
+    add(column.programs("tokens_per_second", rate));
+    add(column.programs("bytes_per_token", ofGeneration(&GenerationFigures::bytesPerToken)));
+    add(column.programs("bandwidth_percent", bandwidth));
+    add(column.programs("cache_bytes", cache));
+}
+
 /// A parameter as people read it: text without quotes.
 std::string plainText(const Json& value)
 {
@@ -159,6 +192,7 @@ Table tableOf(std::shared_ptr<const query::RunList> runs)
             add(column.people(phaseTitle(phase), [phase](const RunRow& r) { return phaseMedian(r, phase); },
                               {.unit = Unit::Milliseconds, .keep = 0, .unitGroup = 1}));
     add(column.programs("phases", phasesJson));
+    addGeneration(table, column, std::ranges::count(runs->timedPhases(), Phase::Prefill) > 0);
     add(column.programs("warmup_ms", [](const RunRow& r) { return jsonList(r.warmupMs); }));
     add(column(of.beforeBackward));
     add(column(of.peakAllocated));
@@ -193,6 +227,24 @@ std::string lossText(const RunResult& result)
     return text;
 }
 
+/// \param add  a line: its name and text
+template <class Add> void addGenerationLines(const query::GenerationFigures& figures, const Add& add)
+{
+    if (figures.firstTokenMs)
+        add("first token", statisticText(*figures.firstTokenMs));
+    if (figures.perTokenMs)
+        add("per token", statisticText(*figures.perTokenMs));
+    if (figures.perTokenP99Ms)
+        add("per token, p99", withUnit(*figures.perTokenP99Ms, Unit::Milliseconds));
+    if (figures.tokensPerSecond)
+        add("tokens per second", Scale{}.text(*figures.tokensPerSecond));
+    if (figures.bytesPerToken)
+        add("read per token", withUnit(*figures.bytesPerToken, Unit::Bytes));
+    if (figures.bandwidthPercent)
+        add("of the measured bandwidth", withUnit(*figures.bandwidthPercent, Unit::Percent));
+    add("KV cache", bytesText(figures.cache));
+}
+
 Table sheetOf(const RunRow& run)
 {
     auto lines = std::make_shared<std::vector<std::pair<std::string, std::string>>>();
@@ -213,6 +265,8 @@ Table sheetOf(const RunRow& run)
         if (phase.gpuMs)
             add(name + " on GPU", statisticText(*phase.gpuMs));
     }
+    if (run.generation)
+        addGenerationLines(*run.generation, add);
     std::string warmup;
     const Scale scale =
         scaleFor(Unit::Milliseconds,

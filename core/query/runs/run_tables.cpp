@@ -147,6 +147,7 @@ std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::R
             record.result.peakAllocated = peakOfEvents(reader, record.run);
     const auto finish = [&] {
         rows.push_back(rowOf(std::move(records[rows.size()]), samples));
+        rows.back().generation = generationFigures(reader, rows.back().record, samples);
         samples.clear();
     };
     // Samples arrive grouped by run; a run may have none.

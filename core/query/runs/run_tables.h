@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/stats/statistics.h"
+#include "core/query/runs/generation_figures.h"
 #include "core/query/runs/process_rank.h"
 #include "core/store/run_reader.h"
 
@@ -22,8 +23,9 @@ struct PhaseTimes {
 
 struct RunRow {
     store::RunRecord record = {};
-    std::vector<PhaseTimes> phases = {}; ///< the measured phases, in the order of a step
-    std::vector<double> warmupMs = {};   ///< wall time of each warm-up step
+    std::vector<PhaseTimes> phases = {};              ///< the measured phases, in the order of a step
+    std::vector<double> warmupMs = {};                ///< wall time of each warm-up step
+    std::optional<GenerationFigures> generation = {}; ///< of mode generate
 
     /// The wall time of the step; none if no step was timed.
     const std::optional<analysis::Statistics>& stepMs() const;
