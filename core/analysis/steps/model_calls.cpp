@@ -107,15 +107,23 @@ bool isPrompt(const Sizes& call, const Sizes& next, std::int64_t tokens)
     return found >= kFewest;
 }
 
-/// Whether the calls process as much: at least a quarter of the blocks have sizes that both have. A program without a cache processes all tokens
-/// again, so that nearly all of its sizes grow.
-bool areAlike(const Sizes& call, const Sizes& next)
+/// The share of the blocks of a call whose sizes the next one has too.
+double shareOfEqual(const Sizes& call, const Sizes& next)
 {
     std::int64_t same = 0;
-    std::int64_t changed = 0;
-    for (const auto& [bytes, size] : call)
-        (next.contains(bytes) ? same : changed) += size.count;
-    return 3 * same >= changed;
+    std::int64_t all = 0;
+    for (const auto& [bytes, size] : call) {
+        all += size.count;
+        same += next.contains(bytes) ? size.count : 0;
+    }
+    return all > 0 ? static_cast<double>(same) / static_cast<double>(all) : 1;
+}
+
+/// Whether the calls process as much. A program without a cache processes all tokens again, so that nearly all of its sizes grow.
+bool areAlike(const Sizes& call, const Sizes& next)
+{
+    constexpr double kLeast = 0.25;
+    return shareOfEqual(call, next) >= kLeast;
 }
 
 /// Bytes of the blocks that grow with the context and are held after the call.
@@ -209,13 +217,20 @@ private:
                 continue;
             for (std::size_t i = 0; i <= chain.calls; ++i) {
                 const std::size_t index = chain.first + i;
-                // The last gap may lead to the prompt of another text.
-                if (i == chain.calls && !areAlike(sizes_[index - 1], sizes_[index]))
+                // The last gap may lead to the prompt of another text, which is less like a decoding call than these are.
+                constexpr double kAsAlike = 0.9;
+                if (i == chain.calls && shareOfEqual(sizes_[index - 1], sizes_[index]) <
+                                            kAsAlike * shareOfEqual(sizes_[index - 2], sizes_[index - 1]))
                     break;
                 const std::int64_t context = chain.context + static_cast<std::int64_t>(i) - 1;
                 if (found[index].isByCache || context < 1)
                     continue;
-                setType(found[index], index, i == 0, context);
+                // The program may have held the ids of a prompt before it called the model.
+                constexpr double kUnlike = 0.5;
+                const bool mayBegin = i == 0 || (index + 1 < sizes_.size() &&
+                                                 isPrompt(sizes_[index], sizes_[index + 1], context) &&
+                                                 shareOfEqual(sizes_[index], sizes_[index + 1]) < kUnlike);
+                setType(found[index], index, mayBegin, context);
                 found[index].sequences = *std::ranges::min_element(tokens) / kTokenIdBytes;
             }
         }

@@ -20,9 +20,13 @@ public:
     std::int64_t keyBytes = 512; ///< of a token and layer, and as many of values
     bool isStatic = false;       ///< the cache has a fixed size
     bool isWithoutCache = false;
+    std::int64_t idsBefore = 0; ///< of the next prompt, which the program makes after the last call; 0: none
 
     void generate(std::int64_t prompt, std::int64_t tokens)
     {
+        if (idsBefore > 0)
+            blocks.push_back(
+                {timestampAt(std::ssize(calls) * kPeriod - 10), Timestamp::max(), idsBefore * batch * 8});
         for (std::int64_t i = 0; i < tokens; ++i)
             call(prompt + i, i == 0 ? prompt : 1);
     }
@@ -112,6 +116,7 @@ TEST(ModelCalls, FindsCallsWithACacheOfFixedSizeByTheIdsBetweenThem)
     GeneratingProgram program;
     program.isStatic = true;
     program.generate(128, 8);
+    program.idsBefore = 37; // the program holds them before it calls the model
     program.generate(37, 20);
     const std::vector<GenerationCall> found = generationCalls(program.calls, program.blocks);
     ASSERT_EQ(found.size(), 28U);
