@@ -63,23 +63,22 @@ void addMark(Iteration& iteration, const GenerationMark& mark)
 class MarkedSteps {
 public:
     MarkedSteps(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
-        : reader_(reader), filter_(reader, run, topology),
-          steps_(query::steps(reader, {.run = run, .topology = topology}))
+        : reader_(reader), topology_(topology), filter_(reader, run, topology)
     {
     }
 
     Iterations find(RunId run)
     {
-        Iterations found{.choice = steps_.choice};
-        if (steps_.rows.empty())
-            return found;
+        Iterations found{.choice = stepChoice(reader_, run, topology_)};
         readMarks(run);
-        const bool isOfProgram = std::ranges::any_of(steps_.rows, [this](const StepRow& row) {
-            return row.type == StepType::Prefill || row.type == StepType::Decode ||
-                   (marks_.contains({row.inRun, row.step}) && !framework_.empty());
-        });
+        const bool isOfProgram =
+            !framework_.empty() || std::ranges::any_of(found.choice.types, [](const auto& step) {
+                return step.second == StepType::Prefill || step.second == StepType::Decode;
+            });
         if (!isOfProgram)
             return found;
+        // Reads the events of busy steps: only of programs that generate.
+        const StepsTable steps = query::steps(reader_, {.run = run, .topology = topology_});
         found.source = framework_.empty() && !areNamed_ ? IterationSource::Steps : IterationSource::Marks;
         found.marks = framework_;
         if (const ComputedSteps computed = computedFrom(factOf(reader_.environment(run), "steps.source"));
@@ -88,7 +87,7 @@ public:
             found.marks = computed.model;
         }
         std::map<ProcessIndex, std::int32_t> generations;
-        for (const StepRow& row : steps_.rows) {
+        for (const StepRow& row : steps.rows) {
             const auto marks = marks_.find({row.inRun, row.step});
             const bool isTyped = row.type == StepType::Prefill || row.type == StepType::Decode;
             if (!isTyped && marks == marks_.end())
@@ -154,8 +153,8 @@ private:
     }
 
     const store::RunReader& reader_;
+    ProcessQuery topology_;
     ProcessFilter filter_;
-    StepsTable steps_;
     std::map<StepKey, std::vector<GenerationMark>> marks_;
     std::map<StepKey, analysis::Interval> calls_; ///< the first call of a model in a step
     std::string framework_;
