@@ -85,7 +85,8 @@ Tensor CountedGenerationOps::linearWeight(const std::string& /*name*/, const Lin
 Tensor CountedGenerationOps::embedding(const Tensor& weight, const Tensor& tokens)
 {
     rowsOfHead_ = 0;
-    addend_ = {};
+    addends_ = {};
+    residual_ = {};
     const Tensor x = ops_.embedding(weight, tokens.count, spec_.dModel);
     return isFused_ ? ops_.to(x, Type::Float32, "residual stream") : x;
 }
@@ -103,23 +104,34 @@ Tensor CountedGenerationOps::rmsNorm(const Tensor& x, const Tensor& weight)
     return ops_.to(ops_.rmsNorm(wide, weight, rows), type_, "normed, narrowed");
 }
 
-// One kernel: reads the addend, if there is one, and writes the sum, which add() has made.
-Tensor CountedGenerationOps::fusedNorm(const Tensor& x)
-{
-    const Tensor y = ops_.make(x.count, type_, "normed");
-    const Storage reciprocals =
-        ops_.temporary(x.count / spec_.dModel * bytesOf(Type::Float32), "reciprocal root mean squares");
-    ops_.moves(x.bytes() * (addend_ ? 2 : 1) + addend_.bytes() + y.bytes());
-    addend_ = {};
-    return y;
-}
-
+// The next norm computes the sum, in one kernel: it reads both addends and writes sum and norm. The sum has no memory
+// of its own until then.
 Tensor CountedGenerationOps::add(const Tensor& x, const Tensor& y)
 {
     if (!isFused_)
         return ops_.add(x, y);
-    addend_ = y;
-    return ops_.make(x.count, Type::Float32, "residual stream");
+    addends_ = {x, y};
+    return {.count = x.count, .type = Type::Float32};
+}
+
+void CountedGenerationOps::makeSum(std::int64_t count)
+{
+    residual_ = ops_.make(count, Type::Float32, "residual stream");
+    ops_.moves(2 * residual_.bytes() + addends_[1].bytes());
+    addends_ = {};
+}
+
+Tensor CountedGenerationOps::fusedNorm(const Tensor& x)
+{
+    Tensor y = ops_.make(x.count, type_, "normed");
+    const Storage reciprocals =
+        ops_.temporary(x.count / spec_.dModel * bytesOf(Type::Float32), "reciprocal root mean squares");
+    if (addends_[1])
+        makeSum(x.count);
+    else
+        ops_.moves(x.bytes());
+    ops_.moves(y.bytes());
+    return y;
 }
 
 Tensor CountedGenerationOps::swiGlu(const Tensor& gateUp)
@@ -133,15 +145,14 @@ Tensor CountedGenerationOps::swiGlu(const Tensor& gateUp)
 
 Tensor CountedGenerationOps::mm(const Tensor& x, const Tensor& weight)
 {
+    if (rowsOfHead_ > 0)
+        residual_ = {};
     const std::int64_t rows = rowsOfHead_ > 0 ? rowsOfHead_ : spec_.batch * tokens_;
     const std::int64_t count = rows * (weight.count / (x.count / rows));
     if (weight.type != Type::Float8)
         return ops_.mm(x, weight, count);
-    Tensor product;
-    {
-        const Tensor wide = ops_.to(weight, type_, "weight, widened");
-        product = ops_.mm(x, wide, count);
-    }
+    const Tensor wide = ops_.to(weight, type_, "weight, widened");
+    const Tensor product = ops_.mm(x, wide, count);
     // Times the scales, in fp32: a CPU converts the operand and the result.
     ops_.moves(2 * product.bytes());
     if (!ops_.isCuda()) {
@@ -270,7 +281,8 @@ Tensor CountedGenerationOps::rowsOfHead(const Tensor& x)
     rowsOfHead_ = spec_.batch;
     if (tokens_ == 1)
         return x;
-    addend_ = {};
+    if (addends_[1])
+        makeSum(x.count);
     Tensor rows = x;
     if (spec_.batch > 1) {
         rows = ops_.make(spec_.batch * spec_.dModel, x.type, "last row of each sequence");

@@ -3,6 +3,7 @@
 #include "core/model/language_model.h"
 #include "core/predict/attention.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ private:
     void hold(std::int64_t bytes, const char* what);
     void holdCache();
     Tensor fusedNorm(const Tensor& x);
+    void makeSum(std::int64_t count);
     Tensor rotated(const Tensor& packed, std::int64_t heads);
     void writeCache(const Tensor& k, const Tensor& v);
     Tensors readCache(std::int64_t length);
@@ -68,7 +70,8 @@ private:
     std::int64_t headDim_;
     bool groupsHeads_;
     bool isFused_;
-    Tensor addend_; ///< of a sum that the next norm computes
+    std::array<Tensor, 2> addends_{}; ///< of a sum that the next norm computes
+    Tensor residual_;                 ///< the last sum that a norm has computed
     std::unique_ptr<AttentionMemory> prefill_;
     std::unique_ptr<AttentionMemory> decode_; ///< for the longest sequence
     std::vector<Storage> held_;

@@ -302,6 +302,7 @@ Tensor Ops::addmm(const Tensor& x, const Tensor& a, const Tensor& b)
     useWorkspace();
     Tensor sum = make(x.count, x.type, "residual stream");
     multiplies(a, b, x.count, 1);
+    usesScratch(a.type, a, b, x.count);
     record(sum, {&x, &a, &b}, {&a, &b}, [this, a, b](const Tensors& g) {
         useWorkspace();
         multiplies(g[0], b, a.count, 1);
