@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string_view>
 
 namespace tilescope::report {
 
@@ -50,13 +51,23 @@ std::vector<std::string> methodOf(const std::vector<StudyRuns>& studies)
     RunList timed = allRuns(studies);
     std::erase_if(timed, [](const auto& run) { return !run->number("step"); });
     std::vector<std::string> method;
-    const std::string steps = countOf(timed, "steps", "timed step");
-    if (steps.empty())
+    RunList generating = timed;
+    std::erase_if(generating, [](const auto& run) { return run->param("mode") != "generate"; });
+    RunList others = timed;
+    std::erase_if(others, [](const auto& run) { return run->param("mode") == "generate"; });
+    constexpr std::string_view kTime = " A time is wall time between two synchronizations of the device.";
+    const std::string steps = countOf(others, "steps", "timed step");
+    const std::string tokens = countOf(generating, "new_tokens", "token");
+    if (steps.empty() && tokens.empty())
         return method;
-    method.push_back(
-        fmt::format("A point runs {} without timing, and then {}. A time is wall time between two "
-                    "synchronizations of the device.",
-                    countOf(timed, "warmup", "warm-up step"), steps));
+    if (!steps.empty())
+        method.push_back(fmt::format("A point runs {} without timing, and then {}.{}",
+                                     countOf(others, "warmup", "warm-up step"), steps, kTime));
+    if (!tokens.empty())
+        method.push_back(fmt::format(
+            "A point of generation runs {} without timing, and then times each of {}; the "
+            "first, which follows the prompt, is no step.{}",
+            countOf(generating, "warmup", "generation"), tokens, steps.empty() ? kTime : std::string_view()));
     method.push_back(
         fmt::format("Times are medians. The 95 % interval of a median follows in parentheses where it is "
                     "wider than a tenth of the median; fewer than {} values have no interval.",
