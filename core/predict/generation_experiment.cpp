@@ -19,6 +19,10 @@ public:
         for (const char* what : {"tokens", "targets"})
             hold(prompts * bytesOf(Type::Int64), what);
         hold(spec.newTokens * spec.batch * bytesOf(Type::Int64), "new tokens");
+        if (spec.check && !device.isCuda)
+            hold(spec.newTokens * spec.batch * spec.vocab *
+                     bytesOf(spec.precision == Precision::Bf16 ? Type::BFloat16 : Type::Float32),
+                 "logits on the host");
         if (spec.sampling != Sampling::Seeded)
             return;
         if (!device.isCuda)
@@ -39,18 +43,11 @@ public:
             return sample();
         const bool isPrefill = phase == Phase::Prefill;
         const std::int64_t tokens = isPrefill ? spec_.context : 1;
-        if (isPrefill)
-            checked_.clear();
         model_.ops().setPositions(isPrefill ? 0 : spec_.context + token_ - 1, tokens);
         logits_ = model_.forward({.count = spec_.batch * tokens, .type = Type::Int64});
     }
 
-    void finish() override
-    {
-        if (spec_.check && !ops_.isCuda() && logits_)
-            checked_.push_back(logits_);
-        logits_ = {};
-    }
+    void finish() override { logits_ = {}; }
 
 private:
     void hold(std::int64_t bytes, const char* what)
@@ -74,7 +71,6 @@ private:
     Ops& ops_;
     GenerationModel model_;
     std::vector<Storage> held_;
-    std::vector<Tensor> checked_; // logits that wait for the comparison
     Tensor logits_;
     std::int64_t token_ = 0;
 };
@@ -89,11 +85,9 @@ std::unique_ptr<ExperimentMemory> makeGenerationMemory(const ExperimentSpec& spe
 
 std::vector<std::int64_t> replayedTokens(const ExperimentSpec& spec)
 {
-    // The memory of a token grows with its position. With `check` each token keeps its logits.
-    constexpr std::int64_t kMost = 64;
+    constexpr std::int64_t kMost = 64; // the memory of a token grows with its position
     std::vector<std::int64_t> tokens;
-    const std::int64_t stride =
-        spec.check ? 1 : std::max<std::int64_t>(1, (spec.newTokens + kMost - 1) / kMost);
+    const std::int64_t stride = std::max<std::int64_t>(1, (spec.newTokens + kMost - 1) / kMost);
     for (std::int64_t token = 0; token < spec.newTokens; token += stride)
         tokens.push_back(token);
     if (tokens.back() != spec.newTokens - 1)

@@ -14,7 +14,6 @@
 #include <c10/util/StringUtil.h>
 
 #include <string>
-#include <vector>
 
 namespace tilescope::engine {
 namespace {
@@ -38,8 +37,13 @@ public:
         : spec_(spec), model_(spec, Ops(spec, at::device(device.torch()).dtype(inputDtype(spec.precision)))),
           prompts_(spec, device.torch()), sampler_(spec, device.torch())
     {
-        const Making making(MemoryCategory::Inputs, kMade);
-        made_ = at::zeros({spec.newTokens, spec.batch}, at::device(device.torch()).dtype(at::kLong));
+        {
+            const Making making(MemoryCategory::Inputs, kMade);
+            made_ = at::zeros({spec.newTokens, spec.batch}, at::device(device.torch()).dtype(at::kLong));
+        }
+        const Making making(MemoryCategory::Inputs, kKept);
+        if (spec.check)
+            keptLogits_ = at::empty({spec.newTokens, spec.batch, spec.vocab}, inputDtype(spec.precision));
     }
 
     int stepsOfRound() const override { return static_cast<int>(spec_.newTokens); }
@@ -52,7 +56,6 @@ public:
         if (token_ == 0) {
             prompts_.refresh();
             sampler_.restart();
-            checked_.clear();
         }
         sampler_.draw();
     }
@@ -80,7 +83,7 @@ public:
     void finish() override
     {
         if (spec_.check && isMade_)
-            checked_.push_back(logits_.to(at::kCPU));
+            keptLogits_.select(0, token_).copy_(logits_);
         logits_.reset();
     }
 
@@ -96,10 +99,10 @@ public:
 
     std::vector<EnvironmentEntry> factsAfterSteps() const override
     {
-        if (checked_.size() != static_cast<std::size_t>(spec_.newTokens))
+        if (!spec_.check || !isMade_ || token_ + 1 != spec_.newTokens)
             return {};
         const Tensor prompts = prompts_.tokens().view({spec_.batch, spec_.context});
-        const LogitError error = logitError(spec_, at::stack(checked_, 1), prompts, made_.t());
+        const LogitError error = logitError(spec_, keptLogits_.transpose(0, 1), prompts, made_.t());
         return {{"result.logits.error", c10::str(error.largest)},
                 {"result.logits.relative_error", c10::str(error.relative)},
                 {"result.logits.wrong_tokens", std::to_string(error.wrongTokens)}};
@@ -117,10 +120,13 @@ public:
         prompts_.visitHeld(visit);
         sampler_.visitHeld(visit);
         visit(MemoryCategory::Inputs, kMade, made_);
+        if (!made_.is_cuda())
+            visit(MemoryCategory::Inputs, kKept, keptLogits_);
     }
 
 private:
     static constexpr const char* kMade = "new tokens";
+    static constexpr const char* kKept = "logits on the host";
 
     void sample()
     {
@@ -135,9 +141,9 @@ private:
     TokenSampler sampler_;
     Tensor made_; // (new_tokens, batch)
     Tensor logits_;
-    std::int64_t token_ = 0;      // of the current step
-    bool isMade_ = false;         // the current step's token is chosen
-    std::vector<Tensor> checked_; // logits of the tokens so far, on the host
+    std::int64_t token_ = 0; // of the current step
+    bool isMade_ = false;    // the current step's token is chosen
+    Tensor keptLogits_;      // (new_tokens, batch, vocab) on the host; undefined without `check`
 };
 
 } // namespace
