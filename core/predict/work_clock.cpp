@@ -57,7 +57,7 @@ double productSeconds(const Work& work, const DeviceRates& rates)
     // A token of generation: kernels that divide the inner dimension are bound by memory.
     constexpr double kFewRows = 16;
     if (rates.isCuda && work.m <= kFewRows)
-        return std::max(flops / rate, moveSeconds(bytes, work.type, rates));
+        return std::max(flops / rate, bytes / rates.bytes);
     return std::max(flops / (rate * productShare(work, rates)), moveSeconds(bytes, work.type, rates));
 }
 

@@ -225,7 +225,8 @@ TEST(PredictTime, OfATokenIsThatOfItsBytes)
         ASSERT_TRUE(predicted);
         const double seconds = meanDecodedBytes(spec) / rates->bytes;
         EXPECT_GE(predicted->stepSeconds, 0.95 * seconds) << batch;
-        EXPECT_LE(predicted->stepSeconds, 1.5 * seconds) << batch;
+        const double gaps = 32 * 12 * rates->figures.kernelSeconds; // between the kernels of the layers
+        EXPECT_LE(predicted->stepSeconds, 1.4 * seconds + gaps) << batch;
         // The first token is not part of the step, but of the run.
         ASSERT_EQ(predicted->phases.size(), 3U);
         EXPECT_EQ(predicted->phases.front().first, Phase::Prefill);
