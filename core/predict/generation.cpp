@@ -117,7 +117,6 @@ Tensor CountedGenerationOps::add(const Tensor& x, const Tensor& y)
 void CountedGenerationOps::makeSum(std::int64_t count)
 {
     residual_ = ops_.make(count, Type::Float32, "residual stream");
-    ops_.moves(2 * residual_.bytes() + addends_[1].bytes());
     addends_ = {};
 }
 
@@ -126,11 +125,9 @@ Tensor CountedGenerationOps::fusedNorm(const Tensor& x)
     Tensor y = ops_.make(x.count, type_, "normed");
     const Storage reciprocals =
         ops_.temporary(x.count / spec_.dModel * bytesOf(Type::Float32), "reciprocal root mean squares");
+    ops_.moves(x.bytes() * (addends_[1] ? 2 : 1) + addends_[1].bytes() + y.bytes());
     if (addends_[1])
         makeSum(x.count);
-    else
-        ops_.moves(x.bytes());
-    ops_.moves(y.bytes());
     return y;
 }
 
@@ -281,8 +278,10 @@ Tensor CountedGenerationOps::rowsOfHead(const Tensor& x)
     rowsOfHead_ = spec_.batch;
     if (tokens_ == 1)
         return x;
-    if (addends_[1])
+    if (addends_[1]) {
+        ops_.moves(2 * x.bytes() + addends_[1].bytes());
         makeSum(x.count);
+    }
     Tensor rows = x;
     if (spec_.batch > 1) {
         rows = ops_.make(spec_.batch * spec_.dModel, x.type, "last row of each sequence");
