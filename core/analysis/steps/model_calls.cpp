@@ -44,11 +44,16 @@ Growths growthsOf(const Sizes& before, const Sizes& after)
     constexpr std::size_t kMostSizes = 400; // of one call: the sizes that change are few
     std::vector<std::int64_t> gone;
     std::vector<std::int64_t> come;
+    // Other blocks may happen to have the same size: fewer of it than before count as gone.
+    const auto countIn = [](const Sizes& sizes, std::int64_t bytes) {
+        const auto found = sizes.find(bytes);
+        return found == sizes.end() ? 0 : found->second.count;
+    };
     for (const auto& [bytes, size] : before)
-        if (!after.contains(bytes))
+        if (countIn(after, bytes) < size.count)
             gone.push_back(bytes);
     for (const auto& [bytes, size] : after)
-        if (!before.contains(bytes))
+        if (countIn(before, bytes) < size.count)
             come.push_back(bytes);
     Growths growths;
     if (gone.size() > kMostSizes || come.size() > kMostSizes)
@@ -67,30 +72,43 @@ struct Chain {
     std::int64_t context = 0;
 };
 
+/// The best series that ends with a pair of calls.
+struct SeriesEnd {
+    std::int64_t grown = 0; ///< bytes, over its pairs: other blocks than the cache grow too, by less
+    std::size_t pairs = 0;
+    std::int64_t context = 0; ///< of the first call of its last pair
+
+    auto operator<=>(const SeriesEnd&) const = default;
+};
+
 /// \param growths  from each call to the next
 std::vector<Chain> chainsOf(const std::vector<Growths>& growths)
 {
-    constexpr std::size_t kFewest = 2; // pairs of calls
-    // By pair: the length of the longest series that ends with it, by its context.
-    std::vector<std::unordered_map<std::int64_t, std::size_t>> lengths(growths.size());
+    constexpr std::size_t kFewest = 2;                                             // pairs of calls
+    std::vector<std::unordered_map<std::int64_t, SeriesEnd>> ends(growths.size()); // by context
     for (std::size_t i = 0; i < growths.size(); ++i)
         for (const auto& [context, tokens] : growths[i]) {
-            const auto before = i > 0 ? lengths[i - 1].find(context - 1) : lengths[i].end();
-            lengths[i][context] = 1 + (i > 0 && before != lengths[i - 1].end() ? before->second : 0);
+            SeriesEnd end{*std::ranges::max_element(tokens), 1, context};
+            if (i > 0)
+                if (const auto before = ends[i - 1].find(context - 1); before != ends[i - 1].end()) {
+                    end.grown += before->second.grown;
+                    end.pairs += before->second.pairs;
+                }
+            ends[i][context] = end;
         }
     std::vector<Chain> chains;
-    for (std::size_t end = growths.size(); end > 0;) {
-        // The longest that ends here; of equals that with the shortest context, whose tokens take most.
-        std::pair<std::size_t, std::int64_t> best{0, 0};
-        for (const auto& [context, length] : lengths[end - 1])
-            best = std::max(best, std::pair(length, -context));
-        if (best.first < kFewest) {
-            --end;
+    for (std::size_t last = growths.size(); last > 0;) {
+        SeriesEnd best;
+        for (const auto& [context, end] : ends[last - 1])
+            if (end.pairs >= kFewest && end.pairs <= last)
+                best = std::max(best, end);
+        if (best.pairs < kFewest) {
+            --last;
             continue;
         }
-        const auto length = static_cast<std::int64_t>(best.first);
-        chains.push_back({end - best.first, best.first + 1, -best.second - length + 1});
-        end -= best.first;
+        chains.push_back(
+            {last - best.pairs, best.pairs + 1, best.context - static_cast<std::int64_t>(best.pairs) + 1});
+        last -= best.pairs;
     }
     std::ranges::reverse(chains);
     return chains;

@@ -20,6 +20,9 @@ public:
     std::int64_t keyBytes = 512; ///< of a token and layer, and as many of values
     bool isStatic = false;       ///< the cache has a fixed size
     bool isWithoutCache = false;
+    std::int64_t fixedBytes = 0; ///< of a block of each call; 0: none
+    std::int64_t otherGrowth =
+        0; ///< a block of a decoding call has 8 bytes for each token and so many more; 0: none
     std::int64_t idsBefore = 0; ///< of the next prompt, which the program makes after the last call; 0: none
 
     void generate(std::int64_t prompt, std::int64_t tokens)
@@ -48,6 +51,10 @@ public:
             block(batch * context * keyBytes, kPeriod);
             block(batch * context, 0); // a mask
         }
+        if (fixedBytes > 0)
+            block(fixedBytes, 0);
+        if (otherGrowth > 0 && tokens == 1)
+            block((context + otherGrowth) * 8, 0);
         calls.push_back({.time = {timestampAt(start), timestampAt(start + kPeriod / 2)}});
         at = start + kPeriod / 2 + 10;
         block(batch * 8, 0);
@@ -78,6 +85,24 @@ TEST(ModelCalls, FindsPromptsContextAndBatchByTheCache)
             EXPECT_EQ(found[i].cacheBytes, *found[i].context * batch * 2 * program.layers * program.keyBytes)
                 << i;
         }
+    }
+}
+
+TEST(ModelCalls, TellsTheCacheFromOtherBlocksThatGrowOrHaveItsSize)
+{
+    GeneratingProgram program;
+    program.fixedBytes =
+        60 * program.batch * program.keyBytes; // as much as the cache of a layer takes at 60 tokens
+    program.otherGrowth = 35;
+    program.generate(60, 8);
+    program.generate(40, 40);
+    const std::vector<GenerationCall> found = generationCalls(program.calls, program.blocks);
+    ASSERT_EQ(found.size(), 48U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto place = static_cast<std::int64_t>(i >= 8 ? i - 8 : i);
+        EXPECT_EQ(found[i].type, place == 0 ? StepType::Prefill : StepType::Decode) << i;
+        EXPECT_EQ(found[i].context, (i >= 8 ? 40 : 60) + place) << i;
+        EXPECT_EQ(found[i].sequences, 4) << i;
     }
 }
 
