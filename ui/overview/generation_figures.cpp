@@ -21,6 +21,7 @@ KeyFigure::Line lineOfRun(const OverviewRun& run)
 {
     KeyFigure::Line line;
     line.letter = run.letter;
+    line.number = notMeasured();
     return line;
 }
 
@@ -29,9 +30,11 @@ const GenerationTable& generationOf(const OverviewRun& run)
     return *run.data->generation;
 }
 
-const GenerationSummary& decodeOf(const OverviewRun& run)
+/// Iterations of decode; of a recording without them those of prefill.
+const GenerationSummary& mainOf(const OverviewRun& run)
 {
-    return *generationOf(run).of(StepType::Decode);
+    const GenerationSummary* const decode = generationOf(run).of(StepType::Decode);
+    return decode != nullptr ? *decode : *generationOf(run).of(StepType::Prefill);
 }
 
 QString batchText(const GenerationTable& table, StepType type)
@@ -80,8 +83,14 @@ KeyFigure perToken(const OverviewData& data)
     KeyFigure figure{
         .title = QStringLiteral("Time per output token"), .verdict = {}, .page = QStringLiteral("timeline")};
     for (const OverviewRun& run : data.runs) {
-        const query::TimeFigures& wall = decodeOf(run).wall;
         KeyFigure::Line line = lineOfRun(run);
+        const std::optional<query::TimeFigures>& perToken = generationOf(run).perToken;
+        if (!perToken) {
+            line.detail = QStringLiteral("no decode was recorded");
+            figure.lines.push_back(std::move(line));
+            continue;
+        }
+        const query::TimeFigures& wall = *perToken;
         line.set(wall.p50, quantity::Unit::Nanoseconds);
         line.detail = wall.n > 1 ? QStringLiteral("p99 %1").arg(timeText(wall.p99)) : QString();
         if (data.runs.size() == 1)
@@ -90,8 +99,9 @@ KeyFigure perToken(const OverviewData& data)
                                  : QStringLiteral("one decode iteration");
         figure.lines.push_back(std::move(line));
     }
-    if (data.runs.size() == 2)
-        figure.verdict = signedTimeText(decodeOf(data.runs[1]).wall.p50 - decodeOf(data.runs[0]).wall.p50);
+    if (data.runs.size() == 2 && generationOf(data.runs[0]).perToken && generationOf(data.runs[1]).perToken)
+        figure.verdict = signedTimeText(generationOf(data.runs[1]).perToken->p50 -
+                                        generationOf(data.runs[0]).perToken->p50);
     return figure;
 }
 
@@ -100,7 +110,7 @@ KeyFigure tokensPerSecond(const OverviewData& data)
     KeyFigure figure{
         .title = QStringLiteral("Tokens a second"), .verdict = {}, .page = QStringLiteral("charts")};
     for (const OverviewRun& run : data.runs) {
-        const GenerationSummary& decode = decodeOf(run);
+        const GenerationSummary& decode = mainOf(run);
         KeyFigure::Line line = lineOfRun(run);
         if (decode.tokensPerSecond) {
             line.number = threeDigits(*decode.tokensPerSecond);
@@ -108,9 +118,9 @@ KeyFigure tokensPerSecond(const OverviewData& data)
                               ? QStringLiteral("%1 a sequence")
                                     .arg(threeDigits(*decode.tokensPerSecond / double(*decode.sequences)))
                               : QString();
-            figure.verdict = QStringLiteral("decode, %1").arg(batchText(generationOf(run), StepType::Decode));
-            if (!decode.sequences)
-                figure.verdict = QStringLiteral("decode");
+            const QString type = QString::fromUtf8(wordOf(decode.type));
+            const QString batch = batchText(generationOf(run), decode.type);
+            figure.verdict = batch.isEmpty() ? type : QStringLiteral("%1, %2").arg(type, batch);
         } else {
             line.detail = QStringLiteral("the batch was not recorded");
         }
@@ -121,10 +131,11 @@ KeyFigure tokensPerSecond(const OverviewData& data)
 
 KeyFigure decodeBusy(const OverviewData& data)
 {
-    KeyFigure figure{
-        .title = QStringLiteral("GPU busy, decode"), .verdict = {}, .page = QStringLiteral("timeline")};
+    KeyFigure figure{.title = QStringLiteral("GPU busy, %1").arg(iterationWord(data)),
+                     .verdict = {},
+                     .page = QStringLiteral("timeline")};
     for (const OverviewRun& run : data.runs) {
-        const GenerationSummary& decode = decodeOf(run);
+        const GenerationSummary& decode = mainOf(run);
         KeyFigure::Line line = lineOfRun(run);
         if (decode.onGpu && decode.wall.mean > 0) {
             line.number = threeDigits(100 * decode.gpuBusy / decode.wall.mean);
@@ -138,7 +149,7 @@ KeyFigure decodeBusy(const OverviewData& data)
                 figure.tone = Tone::Warning;
                 figure.verdict = QStringLiteral("the host is the limit");
             } else if (figure.verdict.isEmpty()) {
-                figure.verdict = QStringLiteral("of a mean decode iteration");
+                figure.verdict = QStringLiteral("of a mean iteration");
             }
         } else {
             line.detail = QStringLiteral("no GPU activity");
@@ -154,7 +165,7 @@ KeyFigure bandwidth(const OverviewData& data)
         .title = QStringLiteral("Bandwidth use"), .verdict = {}, .page = QStringLiteral("kernels")};
     for (const OverviewRun& run : data.runs) {
         const GenerationTable& table = generationOf(run);
-        const GenerationSummary& decode = decodeOf(run);
+        const GenerationSummary& decode = mainOf(run);
         KeyFigure::Line line = lineOfRun(run);
         if (const std::optional<double> percent = table.bandwidthPercent(decode)) {
             line.number = threeDigits(*percent);
@@ -181,8 +192,16 @@ bool showsGeneration(const OverviewData& data)
 {
     return !data.runs.empty() && std::ranges::all_of(data.runs, [](const OverviewRun& run) {
         return !run.data->span && run.data->generation &&
-               run.data->generation->of(StepType::Decode) != nullptr;
+               (run.data->generation->of(StepType::Decode) != nullptr ||
+                run.data->generation->of(StepType::Prefill) != nullptr);
     });
+}
+
+QString iterationWord(const OverviewData& data)
+{
+    const auto word = [](const OverviewRun& run) { return QString::fromUtf8(wordOf(mainOf(run).type)); };
+    const QString first = word(data.runs.front());
+    return word(data.runs.back()) == first ? first : QStringLiteral("generation");
 }
 
 std::vector<KeyFigure> generationFigures(const OverviewData& data)
@@ -194,7 +213,7 @@ std::vector<StepBar> decodeBars(const OverviewData& data)
 {
     std::vector<StepBar> bars;
     for (const OverviewRun& run : data.runs) {
-        const GenerationSummary& decode = decodeOf(run);
+        const GenerationSummary& decode = mainOf(run);
         StepBar bar{run.letter, run.title, {}};
         const auto add = [&bar](const char* label, Hue hue, double time) {
             if (time > 0)

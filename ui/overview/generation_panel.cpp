@@ -29,14 +29,14 @@ TableData batchRows(const query::GenerationTable& generation)
     const exchange::GenerationColumns of(generation);
     TableMaker<GenerationSummary> columns(generation.batches);
     columns.add(of.type, 0).swatch = true;
-    columns.add(of.batch, 70);
-    columns.add(of.contextFrom, 110);
-    columns.add(of.contextTo, 70);
-    columns.add(of.iterations, 70);
+    columns.add(of.batch, 60);
+    columns.add(of.contextFrom, 100);
+    columns.add(of.contextTo, 60);
+    columns.add(of.iterations, 60);
     for (const auto* each : {&of.p50, &of.p90, &of.p99, &of.gpuBusy})
-        columns.add(*each, 90);
-    columns.add(of.tokensPerSecond, 90);
-    columns.add(of.bandwidth, 100);
+        columns.add(*each, 82);
+    columns.add(of.tokensPerSecond, 76);
+    columns.add(of.bandwidth, 96);
     return columns.table(generation.batches, [](const GenerationSummary& row) {
         return Swatch::of(row.type == StepType::Prefill  ? query::Hue(query::Hue::Matmul)
                           : row.type == StepType::Decode ? query::Hue(query::Hue::Embedding)
@@ -74,7 +74,8 @@ void GenerationPanel::show(const OverviewData& data)
         titles_[i]->setText(data.runs[i].letter + QLatin1Char(' ') + data.runs[i].title);
     }
     const query::GenerationTable& first = *data.runs.front().data->generation;
-    setSubtitle(QString::fromStdString(exchange::sourceText(first)));
+    QString source = QString::fromStdString(exchange::sourceText(first));
+    setSubtitle(source.remove(0, source.startsWith(QLatin1String("iterations are ")) ? 15 : 0));
     batches_->show(batchRows(first));
     batches_->setFixedHeight(sizes().header +
                              int(std::min(kMostBatches, first.batches.size())) * sizes().row + 2);

@@ -561,7 +561,7 @@ void OverviewPage::loaded(const std::vector<SelectedRun>& runs, const OverviewDa
     iterations_->setVisible(generates);
     if (generates)
         iterations_->show(overview);
-    stepPanel_->setTitle(generates              ? tr("Where a decode iteration goes")
+    stepPanel_->setTitle(generates              ? tr("Where a %1 iteration goes").arg(iterationWord(overview))
                          : overview.isLimited() ? tr("Where the time goes")
                                                 : tr("Where the step goes"));
     if (overview.isLimited())
