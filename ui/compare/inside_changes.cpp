@@ -45,8 +45,8 @@ TableData insideChangeRows(const query::InsideDifference& difference)
     } else {
         table.add(of.state, 0).sentence = true;
     }
-    table.add(isTimed ? of.timeA : of.percentA, 80, kMissingIsZero);
-    table.add(isTimed ? of.timeB : of.percentB, 80, kMissingIsZero);
+    table.add(isTimed ? of.timeA : of.percentA, 76, kMissingIsZero).title = QStringLiteral("A");
+    table.add(isTimed ? of.timeB : of.percentB, 76, kMissingIsZero).title = QStringLiteral("B");
     table.add(isTimed ? of.delta : of.points, 84,
               [changeOf, isTimed](TableCell& cell, const Change& row, const Unit& unit) {
                   const std::optional<double> change = changeOf(row);
