@@ -33,10 +33,11 @@ QString placeOf(double rate, double intensity)
 QString tipOf(const RooflineBubble& bubble)
 {
     QString tip = bubble.label + QLatin1Char('\n') +
-                  (bubble.isSampled ? QObject::tr("sampled: ") : QString()) +
+                  (bubble.isSampled ? QObject::tr("sampled, at most ") : QString()) +
                   placeOf(bubble.rate, bubble.intensity);
     if (bubble.sampledIntensity > 0)
-        tip += QObject::tr("\nsampled (ring): ") + placeOf(bubble.sampledRate, bubble.sampledIntensity);
+        tip +=
+            QObject::tr("\nsampled (ring), at most ") + placeOf(bubble.sampledRate, bubble.sampledIntensity);
     return tip + QObject::tr("\n%1 in all").arg(timeText(bubble.total));
 }
 
