@@ -25,7 +25,8 @@ constexpr int kLeastCell = 3; // pixels of a column
 constexpr int kRow = 24;      // logical pixels, likewise below
 constexpr int kLeastRow = 14; // of more than kTallRows ranks
 constexpr int kTallRows = 8;
-constexpr int kNamedRows = 48; // more ranks are lower than their titles
+constexpr int kNamedRows = 48; // more ranks are lower than their titles, apart from the latest
+constexpr int kLatestRows = 8;
 constexpr int kHeader = 20;    // numbers of the collectives
 constexpr int kLegend = 46;    // scale and who was last
 constexpr double kLeast = 1e3; // ns; the scale is linear below
@@ -36,6 +37,12 @@ int rowHeight(std::size_t ranks)
     return count > kNamedRows
                ? std::max(1, sizes().of(kLeastRow) * kNamedRows / count)
                : std::max(sizes().of(kLeastRow), sizes().of(kRow) * kTallRows / std::max(kTallRows, count));
+}
+
+/// How much higher the rows of the latest of many ranks are together.
+int latestHeight(std::size_t ranks)
+{
+    return int(ranks) > kNamedRows ? kLatestRows * (sizes().of(kLeastRow) - rowHeight(ranks)) : 0;
 }
 
 /// The place of a value on the scale, from 0 to 1.
@@ -49,6 +56,8 @@ double shareOf(double late, double most)
 /// The layout: columns share the width in bins.
 struct LatenessPlot::Frame {
     int left = 0, right = 0, top = 0, row = 0;
+    std::size_t tall = 0; ///< the first rows that are higher
+    int tallRow = 0;
     std::size_t columns = 0, bins = 0;
     std::size_t ranks = 0;
 
@@ -60,16 +69,29 @@ struct LatenessPlot::Frame {
     }
     QRect cell(std::size_t rank, std::size_t bin) const
     {
-        return {x(bin), top + int(rank) * row, x(bin + 1) - x(bin), row};
+        return {x(bin), y(rank), x(bin + 1) - x(bin), y(rank + 1) - y(rank)};
     }
-    int bottom() const { return top + int(ranks) * row; }
+    int y(std::size_t rank) const
+    {
+        const std::size_t high = std::min(rank, tall);
+        return top + int(high) * tallRow + int(rank - high) * row;
+    }
+    int bottom() const { return y(ranks); }
+    /// The rank at a height between the first and the last.
+    std::size_t rankAt(int at) const
+    {
+        const int highest = top + int(tall) * tallRow;
+        return at < highest ? std::size_t((at - top) / tallRow) : tall + std::size_t((at - highest) / row);
+    }
     /// The ranks, from the first to the one after the last, whose rows are within what is painted.
     std::pair<std::size_t, std::size_t> shown(const QPainter& painter) const
     {
         if (!painter.hasClipping())
             return {0, ranks};
         const QRect clip = painter.clipBoundingRect().toAlignedRect();
-        const auto at = [this](int y) { return std::size_t(std::clamp((y - top) / row, 0, int(ranks))); };
+        const auto at = [this](int y) {
+            return y < top ? 0 : y >= bottom() ? ranks : std::min(ranks, rankAt(y));
+        };
         return {at(clip.top()), std::min(ranks, at(clip.bottom()) + 1)};
     }
 };
@@ -107,8 +129,9 @@ void LatenessPlot::mark(std::optional<std::size_t> collective)
 
 QSize LatenessPlot::sizeHint() const
 {
-    return {sizes().of(320),
-            sizes().of(kHeader + kLegend + 8) + int(grid_.ranks.size()) * rowHeight(grid_.ranks.size())};
+    return {sizes().of(320), sizes().of(kHeader + kLegend + 8) +
+                                 int(grid_.ranks.size()) * rowHeight(grid_.ranks.size()) +
+                                 latestHeight(grid_.ranks.size())};
 }
 
 QSize LatenessPlot::minimumSizeHint() const
@@ -128,6 +151,8 @@ LatenessPlot::Frame LatenessPlot::frameOf(const QSize& size) const
     frame.top = sizes().of(kHeader);
     frame.row = rowHeight(grid_.ranks.size());
     frame.ranks = grid_.ranks.size();
+    frame.tall = latestHeight(frame.ranks) > 0 ? kLatestRows : 0;
+    frame.tallRow = sizes().of(kLeastRow);
     frame.columns = grid_.collectives.size();
     frame.bins = std::clamp<std::size_t>(std::size_t((frame.right - frame.left) / kLeastCell), 1,
                                          std::max<std::size_t>(1, frame.columns));
@@ -186,16 +211,18 @@ void LatenessPlot::drawTitles(QPainter& painter, const Frame& frame) const
     painter.setFont(frame.row < sizes().of(kRow) ? Theme::instance().small() : Theme::instance().body());
     const QFontMetrics metrics(painter.font());
     const int label = frame.left - sizes().of(8) - sizes().padding;
-    const int height = std::max(frame.row, metrics.height());
-    const auto every =
-        std::size_t(frame.row >= metrics.height() - 2 ? 1 : (height + frame.row - 1) / frame.row);
-    const auto [begin, end] = frame.shown(painter);
-    for (std::size_t rank = begin / every * every; rank < end; rank += every) {
-        const int middle = frame.cell(rank, 0).top() + frame.row / 2;
-        painter.drawText(QRect(sizes().padding, middle - height / 2, label, height),
+    const auto draw = [&](std::size_t rank) {
+        const QRect row = frame.cell(rank, 0);
+        const int height = std::max(row.height(), metrics.height());
+        painter.drawText(QRect(sizes().padding, row.top() + (row.height() - height) / 2, label, height),
                          Qt::AlignVCenter | Qt::AlignLeft,
                          elidedText(grid_.ranks[rank].title, metrics, Qt::ElideMiddle, label));
-    }
+    };
+    const auto every = std::size_t(frame.row >= metrics.height() - 2 ? 1 : metrics.height() / frame.row + 1);
+    const auto [begin, end] = frame.shown(painter);
+    for (std::size_t rank = begin; rank < end; ++rank)
+        if (rank < frame.tall || (rank > frame.tall && (rank - frame.tall) % every == 0) || every == 1)
+            draw(rank);
 }
 
 /// The numbers of the collectives within their groups, as many as fit.
@@ -294,7 +321,7 @@ std::optional<LatenessPlot::Cell> LatenessPlot::cellAt(const QPoint& at) const
     const Frame frame = frameOf(size());
     if (at.x() < frame.left || at.x() >= frame.right || at.y() < frame.top || at.y() >= frame.bottom())
         return {};
-    const auto rank = std::size_t((at.y() - frame.top) / frame.row);
+    const std::size_t rank = frame.rankAt(at.y());
     std::size_t bin = std::min(frame.bins - 1, std::size_t(at.x() - frame.left) * frame.bins /
                                                    std::size_t(frame.right - frame.left));
     while (bin + 1 < frame.bins && at.x() >= frame.x(bin + 1))

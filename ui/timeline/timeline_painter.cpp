@@ -288,13 +288,14 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
             holdsManyPerColumn(lane.rows[row], from, perColumn, columns)) {
             makeShares(lane.rows[row], from, perColumn, columns, shares_);
             fillShares(target, shares_, *colours_, lane.kind, row, device(rowTop), bottom);
-            if (lane.kind == Lane::Kind::Ranges && row == 0)
-                markSteps(target, scene, band, rowTop,
-                          QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
-            continue;
+            boxes_.spans.clear();
+        } else {
+            makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
+            fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), bottom);
         }
-        makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
-        fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), bottom);
+        if (lane.kind == Lane::Kind::Ranges && row == 0 && !view.folded && rowTop >= hidden)
+            markSteps(target, scene, band, rowTop,
+                      QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
         if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
             collectLabels(scene, band, row,
                           QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
@@ -370,9 +371,16 @@ void TimelinePainter::markSteps(BoxTarget& target, const TimelineScene& scene, c
     };
     const auto first = std::lower_bound(steps.begin(), steps.end(), from, isBefore);
     const auto last = std::lower_bound(first, steps.end(), from + width * perPixel, isBefore);
-    if (last - first < 2)
+    const Track& row = section.timeline->lanes[section.lanes[band.view].lane].rows.front();
+    const std::size_t box = row.firstFrom(std::int64_t(from));
+    const bool areSteps = box < row.size() && section.timeline->names[row.name(box)].label == "step";
+    if (last - first < 2 || !areSteps)
         return;
     const QFontMetrics metrics(Theme::instance().small());
+    // A wider step has its number inside.
+    const double own = metrics.horizontalAdvance(QStringLiteral("step 1000")) + 2 * sizes().of(4);
+    if (double(row.length(box)) / perPixel >= own)
+        return;
     const double room = metrics.horizontalAdvance(QStringLiteral("step 100000")) + sizes().of(16);
     const auto [least, most] =
         std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.step < b.step; });

@@ -319,15 +319,28 @@ std::string withoutLayers(std::string_view op)
     return text;
 }
 
-/// The compute kernels at the ends of a call tree, with the ops or the frame around them.
+/// Whether a node is below one of these kinds.
+bool isWithin(const CallTree& tree, CallTree::Node node, CallKind kind)
+{
+    for (; node != CallTree::kRoot; node = tree.entries()[node].parent)
+        if (tree.entries()[node].kind == kind)
+            return true;
+    return false;
+}
+
+/// The compute kernels at the ends of a call tree, with the ops or the frame around them. In a tree of several processes,
+/// those of unknown processes are left out, as they belong to no step of a process.
 void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 {
     const analysis::KernelFamilies& families = analysis::KernelFamilies::standard();
     const CallKind around = by == AlignedBy::Ops ? CallKind::Op : CallKind::Frame;
+    const bool hasProcesses = std::ranges::any_of(
+        tree.entries(), [](const CallTree::Entry& entry) { return entry.kind == CallKind::Process; });
     std::unordered_map<std::uint32_t, bool> computes; // by name
     for (CallTree::Node node = CallTree::kRoot + 1; node < tree.entries().size(); ++node) {
         const CallTree::Entry& end = tree.entries()[node];
-        if (end.kind != CallKind::Kernel || end.count == 0)
+        if (end.kind != CallKind::Kernel || end.count == 0 ||
+            (hasProcesses && !isWithin(tree, node, CallKind::Process)))
             continue;
         const auto [known, isNew] = computes.try_emplace(end.name);
         if (isNew)
@@ -351,13 +364,13 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 CallTimes callsBy(AlignedBy by, const AlignedSide& side, const ProcessQuery& topology, StepScope scope)
 {
     CallTimes times;
+    // Places name no process, so that one tree of all processes adds up theirs.
     for (const RunId run : side.runs)
-        for (const ProcessQuery& process : comparedProcesses(side.reader, run, topology))
-            addCalls(callTree(side.reader, {.run = run, .topology = process},
-                              {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
-                                                                      : CallTreeScope::Steps})
-                         .tree,
-                     by, times);
+        addCalls(callTree(side.reader, {.run = run, .topology = topology},
+                          {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
+                                                                  : CallTreeScope::Steps})
+                     .tree,
+                 by, times);
     for (auto& [call, ns] : times)
         ns /= static_cast<double>(side.side.steps);
     return times;
