@@ -49,6 +49,14 @@ QString batchText(const GenerationTable& table, StepType type)
                              : QString::number(*summary->sequences) + context;
 }
 
+constexpr double kNsOfMs = 1e6;
+
+/// The timed generations of a run of mode generate, which `show runs` has too; null: there are only traced iterations.
+const query::GenerationFigures* timedOf(const OverviewRun& run)
+{
+    return run.data->timedGeneration ? &*run.data->timedGeneration : nullptr;
+}
+
 KeyFigure firstToken(const OverviewData& data)
 {
     KeyFigure figure{
@@ -57,7 +65,11 @@ KeyFigure firstToken(const OverviewData& data)
         const GenerationTable& table = generationOf(run);
         KeyFigure::Line line = lineOfRun(run);
         const GenerationSummary* const prefill = table.of(StepType::Prefill);
-        if (table.firstToken) {
+        if (const query::GenerationFigures* timed = timedOf(run); timed != nullptr && timed->firstTokenMs) {
+            line.set(timed->firstTokenMs->median * kNsOfMs, quantity::Unit::Nanoseconds);
+            figure.verdict =
+                QStringLiteral("median of %1").arg(counted(timed->firstTokenMs->n, "generation"));
+        } else if (table.firstToken) {
             line.set(table.firstToken->p50, quantity::Unit::Nanoseconds);
             line.detail =
                 table.firstToken->n > 1 ? QStringLiteral("median of %1").arg(table.firstToken->n) : QString();
@@ -84,6 +96,15 @@ KeyFigure perToken(const OverviewData& data)
         .title = QStringLiteral("Time per output token"), .verdict = {}, .page = QStringLiteral("timeline")};
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOfRun(run);
+        if (const query::GenerationFigures* timed = timedOf(run); timed != nullptr && timed->perTokenMs) {
+            line.set(timed->perTokenMs->median * kNsOfMs, quantity::Unit::Nanoseconds);
+            line.detail = timed->perTokenP99Ms
+                              ? QStringLiteral("p99 %1").arg(timeText(*timed->perTokenP99Ms * kNsOfMs))
+                              : QString();
+            figure.verdict = QStringLiteral("median of %1").arg(counted(timed->perTokenMs->n, "token"));
+            figure.lines.push_back(std::move(line));
+            continue;
+        }
         const std::optional<query::TimeFigures>& perToken = generationOf(run).perToken;
         if (!perToken) {
             line.detail = QStringLiteral("no decode was recorded");
@@ -99,7 +120,8 @@ KeyFigure perToken(const OverviewData& data)
                                  : QStringLiteral("one decode iteration");
         figure.lines.push_back(std::move(line));
     }
-    if (data.runs.size() == 2 && generationOf(data.runs[0]).perToken && generationOf(data.runs[1]).perToken)
+    if (data.runs.size() == 2 && !timedOf(data.runs[0]) && !timedOf(data.runs[1]) &&
+        generationOf(data.runs[0]).perToken && generationOf(data.runs[1]).perToken)
         figure.verdict = signedTimeText(generationOf(data.runs[1]).perToken->p50 -
                                         generationOf(data.runs[0]).perToken->p50);
     return figure;
@@ -112,7 +134,11 @@ KeyFigure tokensPerSecond(const OverviewData& data)
     for (const OverviewRun& run : data.runs) {
         const GenerationSummary& decode = mainOf(run);
         KeyFigure::Line line = lineOfRun(run);
-        if (decode.tokensPerSecond) {
+        if (const query::GenerationFigures* timed = timedOf(run);
+            timed != nullptr && timed->tokensPerSecond) {
+            line.number = threeDigits(*timed->tokensPerSecond);
+            figure.verdict = QStringLiteral("decode, all sequences");
+        } else if (decode.tokensPerSecond) {
             line.number = threeDigits(*decode.tokensPerSecond);
             line.detail = decode.sequences && *decode.sequences > 1
                               ? QStringLiteral("%1 a sequence")
@@ -167,7 +193,15 @@ KeyFigure bandwidth(const OverviewData& data)
         const GenerationTable& table = generationOf(run);
         const GenerationSummary& decode = mainOf(run);
         KeyFigure::Line line = lineOfRun(run);
-        if (const std::optional<double> percent = table.bandwidthPercent(decode)) {
+        if (const query::GenerationFigures* timed = timedOf(run); timed != nullptr) {
+            if (timed->bandwidthPercent) {
+                line.number = threeDigits(*timed->bandwidthPercent);
+                line.unit = QStringLiteral("%");
+                figure.verdict = QStringLiteral("of a measured copy");
+            } else {
+                line.detail = QStringLiteral("no copy was measured");
+            }
+        } else if (const std::optional<double> percent = table.bandwidthPercent(decode)) {
             line.number = threeDigits(*percent);
             line.unit = QStringLiteral("%");
             line.detail = QStringLiteral("%1 busy").arg(

@@ -241,7 +241,9 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
             "GPU busy and GPU waits add up to the wall; attention to copies add up to GPU busy.");
     if (generation.firstToken)
         notes.push_back("Time to first token: " + figuresText(*generation.firstToken) +
-                        ": a prefill iteration, from the call of the model until the next call.");
+                        (generation.source == IterationSource::Steps
+                             ? ": a traced prefill step."
+                             : ": a prefill iteration, from the call of the model until the next call."));
     else if (const GenerationSummary* const prefill = generation.of(StepType::Prefill))
         notes.push_back("A prefill iteration takes " + figuresText(prefill->wall) +
                         "; how long requests wait before it was not recorded.");

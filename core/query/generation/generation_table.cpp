@@ -4,6 +4,7 @@
 #include "core/analysis/stats/statistics.h"
 #include "core/analysis/work/device_sheets.h"
 #include "core/base/error.h"
+#include "core/config/schema.h"
 #include "core/model/metric.h"
 #include "core/query/generation/iteration_parts.h"
 #include "core/query/kernels/metrics_table.h"
@@ -42,6 +43,23 @@ std::optional<std::int64_t> weightBytesOf(const store::RunReader& reader, RunId 
     return most > 0 ? std::optional(most) : std::nullopt;
 }
 
+/// What the spec of a run of Tilescope's own says of its iterations: a prompt, then a token of each sequence at a time.
+void addSpec(const ExperimentSpec& spec, std::vector<GenerationRow>& rows)
+{
+    std::int64_t context = 0;
+    for (GenerationRow& row : rows) {
+        Iteration& iteration = row.iteration;
+        const bool isPrefill = iteration.type == StepType::Prefill;
+        if (!isPrefill && context == 0)
+            continue; // the prompt was not traced
+        context = isPrefill ? spec.context : context + 1;
+        iteration.sequences = spec.batch;
+        iteration.prompts = isPrefill ? std::optional<std::int64_t>(spec.batch) : std::nullopt;
+        iteration.context = static_cast<double>(context);
+        iteration.newTokens = spec.batch * (isPrefill ? spec.context : 1);
+    }
+}
+
 class GenerationReading {
 public:
     GenerationReading(const store::RunReader& reader, RunId run, const ProcessQuery& topology)
@@ -67,6 +85,9 @@ public:
         }
         if (table.rows.empty())
             return table;
+        if (const std::optional<ExperimentSpec> spec = config::specOf(table.run.specJson);
+            spec && spec->mode == Mode::Generate)
+            addSpec(*spec, table.rows);
         if (!addIterationParts(reader_, run_, filter_, table.rows, cancelled))
             return GenerationTable{.run = std::move(table.run)};
         addBytes(table, cancelled);

@@ -192,7 +192,9 @@ void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run
     overview.environment = environment(reader, run);
     overview.topology = reader.topology(run);
     overview.processWords = query::processWords(processChoices(overview.topology), overview.process);
-    overview.drift = driftOf(reader.samples(run));
+    const std::vector<Sample> samples = reader.samples(run);
+    overview.drift = driftOf(samples);
+    overview.timedGeneration = generationFigures(reader, overview.run, samples);
 }
 
 void read(RunOverview& overview, const store::RunReader& reader, RunId run,

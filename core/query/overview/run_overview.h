@@ -5,6 +5,7 @@
 #include "core/query/generation/generation_table.h"
 #include "core/query/kernels/op_tables.h"
 #include "core/query/memory/memory_tables.h"
+#include "core/query/runs/generation_figures.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/time_span.h"
 #include "core/query/steps/typical_steps.h"
@@ -76,6 +77,7 @@ struct RunOverview {
         {};                      ///< at the peak (within the span); none without allocation events
     std::string peakPhase = {};  ///< backward, …; empty if the peak is in no traced phase
     std::string peakDevice = {}; ///< "rank 1 GPU 1"; empty in a run of one process
+    std::optional<GenerationFigures> timedGeneration = {}; ///< of a run of mode generate
     LossesTable losses = {};
     EnvironmentTable environment = {};
     RunTopology topology = {}; ///< of several processes, or of an imported run
