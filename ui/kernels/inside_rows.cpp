@@ -323,7 +323,7 @@ TableData hotRows(const InsideReading& reading, const InsideChoice& choice)
                     makeColumn(QObject::tr("%"), Kind::Number, 50),
                     makeColumn({}, Kind::Bar, 50),
                     makeColumn(QObject::tr("Stalled most by"), Kind::Text, 170),
-                    makeColumn(QObject::tr("of the line, %"), Kind::Number, 60)};
+                    makeColumn(QObject::tr("of the line, %"), Kind::Number, 60, true)};
     data.columns[1].code = true;
     data.columns[5].swatch = true;
     data.columns[5].sentence = true;
