@@ -3,10 +3,14 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/model/text.h"
 #include "core/query/memory/memory_groups.h"
+#include "core/query/memory/memory_history.h"
+#include "core/query/runs/both_sides.h"
 #include "core/query/runs/grouping.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <memory>
 
 namespace tilescope::query {
 
@@ -60,10 +64,9 @@ std::string_view moduleOrCaller(std::string_view path)
     return analysis::fromStepDown(path).starts_with("step") ? std::string_view{} : callerFrame(path);
 }
 
-HeldSide addSide(AllSums& sums, const store::RunReader& reader, RunId run, bool isB,
+HeldSide addSide(AllSums& sums, const std::shared_ptr<const MemoryHistory>& history, bool isB,
                  std::optional<MemoryMoment> moment)
 {
-    const auto history = memoryHistory(reader, run);
     HeldSide side{.moment = moment.value_or(history->run.traits().isMemoryOnly ? MemoryMoment::End
                                                                                : MemoryMoment::Peak),
                   .recorded = !history->empty()};
@@ -110,8 +113,11 @@ MemoryDifference memoryDifference(const store::RunReader& a, RunId runA, const s
 {
     AllSums sums;
     MemoryDifference difference;
-    difference.a = addSide(sums, a, runA, false, moment);
-    difference.b = addSide(sums, b, runB, true, moment);
+    const auto histories = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
+        return memoryHistory(reader, side == 0 ? runA : runB);
+    });
+    difference.a = addSide(sums, histories.first, false, moment);
+    difference.b = addSide(sums, histories.second, true, moment);
     if (!difference.a.recorded || !difference.b.recorded)
         return difference;
     difference.categories = sums.categories.take();
