@@ -161,14 +161,13 @@ class Round:
         return "".join(parts), starts[-1]
 
 
-def generate(out, events, trace, time):
+def generate(out, steps, trace, each):
     source = random.Random(1)
-    each = Round(trace, time)
     head = {key: value for key, value in trace.items() if key != "traceEvents"}
     packer = subprocess.Popen(["gzip", "-1"], stdin=subprocess.PIPE, stdout=open(out, "wb"))
     write = lambda text: packer.stdin.write(text.encode())
     write(json.dumps(head)[:-1] + ', "traceEvents": [\n' + ",\n".join(json.dumps(event) for event in each.meta))
-    later, steps = each.begin, max(1, round(events / each.count))
+    later = each.begin
     for step in range(steps):
         text, length = each.text(step, later, step * each.ids, source)
         write(",\n" + text)
@@ -188,8 +187,10 @@ def main():
     folder.mkdir(exist_ok=True)
     traces = [json.loads(gzip.decompress(source.read_bytes())) for source in sources]
     time = common_time(traces)
-    for rank, trace in enumerate(traces):
-        count = generate(folder / f"rank{rank}.json.gz", int(sys.argv[2]) / len(traces), trace, time)
+    rounds = [Round(trace, time) for trace in traces]
+    steps = max(1, round(int(sys.argv[2]) / sum(each.count for each in rounds)))
+    for rank, (trace, each) in enumerate(zip(traces, rounds)):
+        count = generate(folder / f"rank{rank}.json.gz", steps, trace, each)
         print(f"rank {rank}: {count} events", file=sys.stderr)
 
 
