@@ -126,6 +126,9 @@ NOT_RUN = {
     },
     "generation.md": {
         "tilescope record -o a.tscope -- python serve.py": PYTHON,
+        "tilescope show a.tscope generation": PYTHON,
+        "tilescope show a.tscope generation --group type": PYTHON,
+        "tilescope show a.tscope generation --group batch --format json": PYTHON,
     },
     "metrics.md": {
         "tilescope record --metrics -o a.tscope -- python train.py": GPU,
