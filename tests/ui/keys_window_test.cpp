@@ -69,16 +69,19 @@ TEST_F(KeysTest, EntriesOfAnOpenMenuHaveLettersOfTheirOwn)
         ASSERT_NE(menu, nullptr);
         emit menu->aboutToShow();
         QString letters;
-        for (const QAction* action : menu->actions()) {
-            if (action->isSeparator())
-                continue;
-            const auto at = action->text().indexOf(QLatin1Char('&'));
-            ASSERT_GE(at, 0) << action->text().toStdString();
-            const QChar letter = action->text()[at + 1].toLower();
-            EXPECT_FALSE(letters.contains(letter)) << action->text().toStdString();
-            letters += letter;
-        }
-        EXPECT_FALSE(letters.isEmpty());
+        for (const QAction* action : menu->actions())
+            if (const auto at = action->text().indexOf(QLatin1Char('&')); at >= 0) {
+                const QChar letter = action->text()[at + 1].toLower();
+                EXPECT_FALSE(letters.contains(letter)) << action->text().toStdString();
+                letters += letter;
+            }
+        EXPECT_GT(letters.size(), menu->actions().size() / 2);
+        // An entry has none only if all of its letters choose others.
+        for (const QAction* action : menu->actions())
+            if (const QString text = action->text(); !text.contains(QLatin1Char('&')))
+                for (const QChar each : text)
+                    EXPECT_TRUE(!each.isLetterOrNumber() || letters.contains(each.toLower()))
+                        << text.toStdString();
     }
 }
 

@@ -135,9 +135,10 @@ TEST_F(ToolsWindow, EveryEnabledCommandOfTheMenusActsWithoutAFile)
         for (const QAction* menu : window_.menuBar()->actions())
             for (QAction* action : menu->menu()->actions()) {
                 window_.showPage(QString::fromLatin1(name));
-                const bool leadsToItself = action->text() == window_.pageTitle(QString::fromLatin1(name));
+                const QString words = action->text().remove(QLatin1Char('&'));
+                const bool leadsToItself = words == window_.pageTitle(QString::fromLatin1(name));
                 if (!action->isEnabled() || action->isSeparator() || action->menu() != nullptr ||
-                    leadsToItself || action->text() == QLatin1String("Quit"))
+                    leadsToItself || words == QLatin1String("Quit"))
                     continue;
                 EXPECT_TRUE(acts([action] { action->trigger(); }))
                     << name << ": " << action->text().toStdString() << " does nothing";
