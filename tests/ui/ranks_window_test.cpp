@@ -108,9 +108,14 @@ TEST_F(RanksWindow, AKernelLeadsToTheCallThatLaunchedIt)
 TEST_F(RanksWindow, ANarrowToolBarHasAListInsteadOfSegments)
 {
     clickRail(QStringLiteral("Kernels"));
-    auto& grouping = *page<KernelsPage>("kernels").findChild<SegmentedControl*>();
+    SegmentedControl* found = nullptr;
+    for (SegmentedControl* each : page<KernelsPage>("kernels").findChildren<SegmentedControl*>())
+        if (each->accessibleName() == QStringLiteral("Group by"))
+            found = each;
+    ASSERT_NE(found, nullptr);
+    SegmentedControl& grouping = *found;
     const auto& list = *grouping.findChild<QComboBox*>();
-    window_.resize(1600, 900);
+    window_.resize(1920, 900);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kTimeoutMs));
     window_.resize(sizes().of(1150), 720);
     ASSERT_TRUE(QTest::qWaitFor([&] { return grouping.isCompact(); }, kTimeoutMs));

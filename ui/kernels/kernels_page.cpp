@@ -122,6 +122,7 @@ void KernelsPage::makeInside()
 {
     inside_ = new InsideView;
     views_->addWidget(inside_);
+    inside_->raise(); // the list stays the first of the children, as of the views
     connect(view_, &SegmentedControl::changed, this, [this](int index) {
         view_->setCurrent(0); // of the list's tools, which are hidden then
         showInside(index == 1);
