@@ -124,7 +124,7 @@ TEST_F(RanksWindow, ANarrowToolBarHasAListInsteadOfSegments)
     EXPECT_GE(list.width(), list.minimumSizeHint().width());
     choose(*grouping.findChild<QComboBox*>(), 1);
     EXPECT_EQ(grouping.current(), 1) << "the list does what the segments do";
-    window_.resize(1600, 900);
+    window_.resize(1920, 900);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !grouping.isCompact(); }, kTimeoutMs));
     EXPECT_EQ(grouping.current(), 1);
 }
