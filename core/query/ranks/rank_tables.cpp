@@ -629,7 +629,7 @@ std::string RanksTable::sentence() const
 std::string RanksTable::hostSentence() const
 {
     if (lateHost.kind != Kind::NothingToCompare && lateHost.steps == 0)
-        return "No host is late: in no step one starts after all others by more than clocks tell apart.";
+        return "No host is late: in no step does one start after all others by more than clocks tell apart.";
     return lateHost.kind == Kind::NothingToCompare
                ? std::string()
                : verdictWords(lateHost, lateHostName, "host", "Late host", "No host is late.");
