@@ -82,7 +82,8 @@ TEST_F(KeysTest, EntriesOfAnOpenMenuHaveLettersOfTheirOwn)
             if (text.contains(QLatin1Char('&')))
                 continue;
             for (const QChar each : text)
-                EXPECT_TRUE(!each.isLetterOrNumber() || letters.contains(each.toLower())) << text.toStdString();
+                EXPECT_TRUE(!each.isLetterOrNumber() || letters.contains(each.toLower()))
+                    << text.toStdString();
         }
     }
 }

@@ -189,8 +189,9 @@ TEST_F(RealEngine, TheDemoEndsOnTheTimelinesOfItsRuns)
     ASSERT_NE(strip, nullptr);
     EXPECT_TRUE(strip->isVisible());
     const QString said = strip->findChild<SentenceLabel*>()->text();
-    EXPECT_THAT(said.toStdString(), MatchesRegex("A stores the whole matrix .* a step and .* at the peak\\. "
-                                                 "B computes the same in tiles .* a step and .* at the peak\\."));
+    EXPECT_THAT(said.toStdString(),
+                MatchesRegex("A stores the whole matrix .* a step and .* at the peak\\. "
+                             "B computes the same in tiles .* a step and .* at the peak\\."));
     picture("demo");
     auto& page = dynamic_cast<ExperimentPage&>(*window_->page(QStringLiteral("experiment")));
     EXPECT_TRUE(QTest::qWaitFor([&] { return !page.isRunning(); }, kEngineTimeoutMs));

@@ -14,18 +14,18 @@ namespace {
 
 // The longest first.
 constexpr std::array<std::string_view, 12> kSuffixes = {
-    ".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz",  ".json",
-    ".nsys-rep",         ".xplane.pb",     ".pickle",        ".pkl",        ".sqlite",   ".rpd"};
+    ".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz", ".json",
+    ".nsys-rep",         ".xplane.pb",     ".pickle",        ".pkl",        ".sqlite",  ".rpd"};
 constexpr std::array<std::string_view, 3> kScripts = {".py", ".ipynb", ".sh"};
 
 /// Programs that start another one, which the title names.
 constexpr std::array<std::string_view, 27> kLaunchers = {
-    "accelerate", "chrt",    "conda",   "coverage", "deepspeed", "env",    "exec",    "ipython", "mpiexec",
-    "mpirun",     "nice",    "nohup",   "numactl",  "pdm",       "pipenv", "poetry",  "pypy3",   "setsid",
-    "srun",       "stdbuf",  "sudo",    "taskset",  "time",      "timeout", "torchrun", "uv",     "xvfb-run"};
+    "accelerate", "chrt",   "conda", "coverage", "deepspeed", "env",     "exec",     "ipython", "mpiexec",
+    "mpirun",     "nice",   "nohup", "numactl",  "pdm",       "pipenv",  "poetry",   "pypy3",   "setsid",
+    "srun",       "stdbuf", "sudo",  "taskset",  "time",      "timeout", "torchrun", "uv",      "xvfb-run"};
 /// Modules that start another one.
-constexpr std::array<std::string_view, 4> kLauncherModules = {"torch.distributed.run", "torch.distributed.launch",
-                                                              "accelerate.commands.launch", "coverage"};
+constexpr std::array<std::string_view, 4> kLauncherModules = {
+    "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch", "coverage"};
 
 std::string_view withoutFolder(std::string_view path)
 {

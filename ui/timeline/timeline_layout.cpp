@@ -122,7 +122,8 @@ LaneSizes LaneSizes::forWindow(double nanosecondsPerPixel, const std::vector<Tim
     if (!hasDevice) {
         // Host ops are all there is to read: their names need height, not a zoom.
         const bool isAlone = sections.size() < 2;
-        for (int grade = int(Density::Tall) * kGrades; isAlone && grade > int(Density::Usual) * kGrades; --grade)
+        for (int grade = int(Density::Tall) * kGrades; isAlone && grade > int(Density::Usual) * kGrades;
+             --grade)
             if (const LaneSizes taller = sizesFor(double(grade) / kGrades); fits(taller))
                 return filled(taller, sections, height);
         for (int grade = int(Density::Tall) * kGrades; grade >= -kGrades; --grade)
@@ -206,8 +207,7 @@ int heightOf(const Lane& lane, const LaneSizes& sizes, double tall, double least
     if (lane.kind == Lane::Kind::Counter)
         return int(sizes.labelled * tall);
     const int full = fullRows(lane, leastBox);
-    const int rows =
-        rowHeightOf(lane, sizes, tall) * full + (full < int(lane.rows.size()) ? kLowRow : 0);
+    const int rows = rowHeightOf(lane, sizes, tall) * full + (full < int(lane.rows.size()) ? kLowRow : 0);
     const int least = int((lane.detail.empty() ? sizes.folded : sizes.labelled) * tall);
     return lane.kind == Lane::Kind::Busy ? rows : std::max(rows, least);
 }
@@ -272,8 +272,7 @@ std::optional<std::size_t> growingLane(const TimelineSection& section)
 std::pair<int, int> heightsOf(const Lane& lane, const LaneView& view, const LaneSizes& sizes, double stretch)
 {
     const int rows = std::max(1, int(lane.rows.size()));
-    double height =
-        view.folded ? sizes.folded : heightOf(lane, sizes, view.tall, sizes.leastBox / stretch);
+    double height = view.folded ? sizes.folded : heightOf(lane, sizes, view.tall, sizes.leastBox / stretch);
     const double row = view.folded ? std::max(1, sizes.folded / rows) : rowHeightOf(lane, sizes, view.tall);
     if (sizes.share == 1)
         return {int(height), int(row)};
@@ -295,7 +294,8 @@ TimelineLayout layOut(const std::vector<TimelineSection>& sections, const LaneSi
         auto [height, row] = heightsOf(lane, view, sizes, sections[s].stretch);
         height += !isPinned && growingLane(sections[s]) == v ? sizes.spare : 0;
         Band band{Band::Kind::Lane, s, v, y, height, row, isPinned};
-        band.rows = view.folded ? int(lane.rows.size()) : fullRows(lane, sizes.leastBox / sections[s].stretch);
+        band.rows =
+            view.folded ? int(lane.rows.size()) : fullRows(lane, sizes.leastBox / sections[s].stretch);
         band.low = kLowRow;
         layout.bands.push_back(band);
         y += height + sizes.gap;
@@ -356,9 +356,8 @@ bool hasManyCounters(const query::Timeline& timeline, bool compared)
     constexpr std::ptrdiff_t kFewCounters = 4;
     // Without a device, the rows of ops of runs that stand below each other need the room.
     const std::ptrdiff_t few = compared && !hasDeviceLanes(timeline) ? 0 : kFewCounters;
-    return std::ranges::count_if(timeline.lanes, [compared](const Lane& lane) {
-               return isGrouped(lane, compared);
-           }) > few;
+    return std::ranges::count_if(timeline.lanes,
+                                 [compared](const Lane& lane) { return isGrouped(lane, compared); }) > few;
 }
 
 // Lanes that are folded at first: without events, a host thread that has next to nothing to do in the steps,

@@ -132,8 +132,9 @@ QString holdsText(const query::FileSnapshot& snapshot)
         words << counted(std::ssize(studies), "study", "studies");
     if (!snapshot.runs.empty() && !snapshot.runs.back().name.empty()) {
         const query::RunSummary& last = snapshot.runs.back();
-        words << QObject::tr("last: %1").arg(
-            QString::fromStdString(last.traits().isImported ? programTitle(last.name) : last.name));
+        words << QObject::tr("last: %1")
+                     .arg(QString::fromStdString(last.traits().isImported ? programTitle(last.name)
+                                                                          : last.name));
     }
     return words.join(QStringLiteral(", "));
 }

@@ -53,8 +53,7 @@ QString peakOf(const query::RunSummary& run)
 QString tipOf(const query::RunSummary& run, const QString& title)
 {
     QStringList lines{QStringLiteral("%1 %2").arg(run.run.value).arg(title)};
-    if (const QString command = QString::fromStdString(run.name);
-        run.traits().isImported && command != title)
+    if (const QString command = QString::fromStdString(run.name); run.traits().isImported && command != title)
         lines << command;
     const QString status = QString::fromUtf8(wordOf(run.result.status));
     if (run.result.status != RunStatus::Ok)

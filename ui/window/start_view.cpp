@@ -84,7 +84,8 @@ QString demoSentence(const query::RunSummary& run, const QString& letter)
         cost << StartView::tr("%1 at the peak").arg(byteText(double(run.result.peakAllocated->count)));
     const QString sentence =
         isNaive ? StartView::tr("%1 stores the whole matrix of scores and goes through it op by op: %2.")
-                : StartView::tr("%1 computes the same in tiles that fit in the cache and never stores the matrix: %2.");
+                : StartView::tr(
+                      "%1 computes the same in tiles that fit in the cache and never stores the matrix: %2.");
     return sentence.arg(letter, cost.join(StartView::tr(" and ")));
 }
 
@@ -480,7 +481,8 @@ void StartView::followDemo()
         std::vector<RunKey> ended;
         QStringList seen;
         for (const query::RunSummary& run : file.snapshot->runs)
-            if (run.result.status == RunStatus::Ok && run.param("seq_len") == kDemoLength && ended.size() < 2) {
+            if (run.result.status == RunStatus::Ok && run.param("seq_len") == kDemoLength &&
+                ended.size() < 2) {
                 ended.push_back({file.id, run.run});
                 seen << demoSentence(run, ended.size() == 1 ? QStringLiteral("A") : QStringLiteral("B"));
             }

@@ -52,7 +52,8 @@ void giveAccessKeys(const QMenu& menu)
 {
     QSet<QChar> taken;
     for (const QAction* action : menu.actions())
-        if (const auto at = action->text().indexOf(QLatin1Char('&')); at >= 0 && at + 1 < action->text().size())
+        if (const auto at = action->text().indexOf(QLatin1Char('&'));
+            at >= 0 && at + 1 < action->text().size())
             taken.insert(action->text()[at + 1].toLower());
     for (QAction* action : menu.actions()) {
         QString text = action->text();

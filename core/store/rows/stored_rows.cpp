@@ -119,9 +119,9 @@ std::vector<RunRecord> StoredRows::runs(std::optional<std::int64_t> only)
 {
     std::vector<RunRecord> records;
     eachRun(only.value_or(kFirstRun), only.value_or(kLastRun), [&records](RunRecord&& record) {
-                records.push_back(std::move(record));
-                return true;
-            });
+        records.push_back(std::move(record));
+        return true;
+    });
     return records;
 }
 

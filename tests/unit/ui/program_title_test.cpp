@@ -12,10 +12,12 @@ TEST(ProgramTitle, NamesTheScriptOrModuleWithItsOptions)
         {"/opt/torch/.venv/bin/python3 /tmp/w/loop.py --steps 40", "loop.py --steps 40"},
         {"python3.11 -u src/train.py", "train.py"},
         {"python3.14t src/train.py", "train.py"},
-        {"env DELAY_MS=2 torchrun --nproc-per-node=2 --master-port 29500 ddp.py --lr 1e-3", "ddp.py --lr 1e-3"},
+        {"env DELAY_MS=2 torchrun --nproc-per-node=2 --master-port 29500 ddp.py --lr 1e-3",
+         "ddp.py --lr 1e-3"},
         {"CUDA_VISIBLE_DEVICES=0 python train.py", "train.py"},
         {"python -m torch.distributed.run --nproc-per-node 2 train.py", "train.py"},
-        {"python -m vllm.entrypoints.openai.api_server --model m", "vllm.entrypoints.openai.api_server --model m"},
+        {"python -m vllm.entrypoints.openai.api_server --model m",
+         "vllm.entrypoints.openai.api_server --model m"},
         {"accelerate launch --num_processes 2 run/train.py a b", "train.py a b"},
         {"uv run train.py", "train.py"},
         {"nice -n 5 timeout 60 python 'my folder/train it.py' x", "train it.py x"},
@@ -33,10 +35,8 @@ TEST(ProgramTitle, NamesTheScriptOrModuleWithItsOptions)
 TEST(ProgramTitle, IsTheStemOfAnImportedFile)
 {
     const std::pair<const char*, const char*> titles[] = {
-        {"step.pt.trace.json.gz", "step"},
-        {"ddp_rank0.json.gz and 1 more", "ddp_rank0 and 1 more"},
-        {"report1.nsys-rep", "report1"},
-        {"memory.pickle", "memory"},
+        {"step.pt.trace.json.gz", "step"},  {"ddp_rank0.json.gz and 1 more", "ddp_rank0 and 1 more"},
+        {"report1.nsys-rep", "report1"},    {"memory.pickle", "memory"},
         {"plugins/host.xplane.pb", "host"},
     };
     for (const auto& [name, title] : titles)
