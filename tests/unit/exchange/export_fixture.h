@@ -20,7 +20,7 @@ namespace tilescope::exchange {
 
 /// Quotation marks, a backslash, control characters, a mark that reorders text, and bytes that are not UTF-8.
 inline constexpr std::string_view kHostileName = "a\"b\\c\nd\te\x01 \u202e<b>;%s \xff\xfe {}";
-inline constexpr std::string_view kHostileNameWritten = "a\"b\\c\nd\te\x01 \u202e<b>;%s \ufffd\ufffd {}";
+inline constexpr std::string_view kHostileNameWritten = "a\"b\\c\nd\te\x01 \u202e<b>;%s ?? {}";
 inline constexpr std::string_view kHomeName = "/mnt/nfs/home/ada/project/train.py(96): step";
 inline constexpr std::string_view kHomeNameWritten = "~/project/train.py(96): step";
 

@@ -78,7 +78,11 @@ TEST_F(Kineto, TextBehindTheTraceIsCounted)
 {
     const std::string text = trace({kernel(1, "1", "1")});
     EXPECT_EQ(imported(text + " \n").loss("source_not_json"), 0);
-    EXPECT_EQ(imported(text + text).loss("source_not_json"), 1);
+    EXPECT_EQ(imported(text + "more").loss("source_not_json"), 1);
+    // A second trace is read, and has the same activity.
+    const ImportedRun twice = imported(text + text);
+    EXPECT_EQ(twice.loss("source_not_json"), 0);
+    EXPECT_EQ(twice.activities.size(), 1U);
 }
 
 TEST_F(Kineto, ManyPiecesHoldAllEvents)

@@ -74,7 +74,7 @@ TEST_F(Kineto, DamageIsCountedInBytesAndWhatFollowsTheEventsIsRead)
 TEST_F(Kineto, WhatFollowsTheTraceIsCountedInBytes)
 {
     const std::string whole = trace({kernel(1, "10", "1")});
-    for (const std::string& rest : {std::string("x"), whole, std::string(3'000'000, 'z')}) {
+    for (const std::string& rest : {std::string("x"), std::string(3'000'000, 'z')}) {
         const ImportedRun run = imported(whole + "\n" + rest);
         EXPECT_EQ(run.activities.size(), 1U);
         EXPECT_EQ(run.loss("source_not_json"), 1);
