@@ -364,13 +364,16 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 CallTimes callsBy(AlignedBy by, const AlignedSide& side, const ProcessQuery& topology, StepScope scope)
 {
     CallTimes times;
-    // Places name no process, so that one tree of all processes adds up theirs.
-    for (const RunId run : side.runs)
-        addCalls(callTree(side.reader, {.run = run, .topology = topology},
+    for (const RunId run : side.runs) {
+        const std::vector<ProcessQuery> processes = comparedProcesses(side.reader, run, topology);
+        // Places name no process, so that one tree of several processes adds up theirs.
+        const ProcessQuery& asked = processes.size() == 1 ? processes.front() : topology;
+        addCalls(callTree(side.reader, {.run = run, .topology = asked},
                           {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
                                                                   : CallTreeScope::Steps})
                      .tree,
                  by, times);
+    }
     for (auto& [call, ns] : times)
         ns /= static_cast<double>(side.side.steps);
     return times;
