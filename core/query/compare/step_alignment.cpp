@@ -334,8 +334,10 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 {
     const analysis::KernelFamilies& families = analysis::KernelFamilies::standard();
     const CallKind around = by == AlignedBy::Ops ? CallKind::Op : CallKind::Frame;
-    const bool hasProcesses = std::ranges::any_of(
-        tree.entries(), [](const CallTree::Entry& entry) { return entry.kind == CallKind::Process; });
+    // The root has no kind.
+    const bool hasProcesses =
+        std::any_of(tree.entries().begin() + 1, tree.entries().end(),
+                    [](const CallTree::Entry& entry) { return entry.kind == CallKind::Process; });
     std::unordered_map<std::uint32_t, bool> computes; // by name
     for (CallTree::Node node = CallTree::kRoot + 1; node < tree.entries().size(); ++node) {
         const CallTree::Entry& end = tree.entries()[node];
@@ -364,16 +366,13 @@ void addCalls(const CallTree& tree, AlignedBy by, CallTimes& times)
 CallTimes callsBy(AlignedBy by, const AlignedSide& side, const ProcessQuery& topology, StepScope scope)
 {
     CallTimes times;
-    for (const RunId run : side.runs) {
-        const std::vector<ProcessQuery> processes = comparedProcesses(side.reader, run, topology);
-        // Places name no process, so that one tree of several processes adds up theirs.
-        const ProcessQuery& asked = processes.size() == 1 ? processes.front() : topology;
-        addCalls(callTree(side.reader, {.run = run, .topology = asked},
+    // Places name no process, so that one tree of several processes adds up theirs.
+    for (const RunId run : side.runs)
+        addCalls(callTree(side.reader, {.run = run, .topology = topology},
                           {.scope = scope == StepScope::Recording ? CallTreeScope::Recording
                                                                   : CallTreeScope::Steps})
                      .tree,
                  by, times);
-    }
     for (auto& [call, ns] : times)
         ns /= static_cast<double>(side.side.steps);
     return times;
