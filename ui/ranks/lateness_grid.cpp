@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
+#include <span>
 
 namespace tilescope::ui {
 
@@ -132,7 +132,7 @@ QString LatenessGrid::lastWords() const
     std::ranges::stable_sort(order, std::ranges::greater{}, &Rank::last);
     constexpr std::size_t kMostNamed = 8;
     QStringList words;
-    for (const Rank* rank : order | std::views::take(kMostNamed))
+    for (const Rank* rank : std::span(order).first(std::min(order.size(), kMostNamed)))
         words << QStringLiteral("%1: %2").arg(rank->title, wholeNumber(rank->last));
     if (order.size() > kMostNamed)
         words << latenessText("%1 others").arg(wholeNumber(std::int64_t(order.size() - kMostNamed)));
