@@ -80,4 +80,11 @@ std::vector<IdInterval> ChunkDirectory::all() const
     return joined(std::move(found));
 }
 
+std::optional<IdInterval> ChunkDirectory::around(std::int64_t id) const
+{
+    const auto group = std::ranges::find_if(
+        groups_, [id](const Entry& entry) { return entry.ids.first <= id && id <= entry.ids.last; });
+    return group == groups_.end() ? std::nullopt : std::optional(group->ids);
+}
+
 } // namespace tilescope::store

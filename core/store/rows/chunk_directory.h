@@ -3,6 +3,7 @@
 #include "core/store/rows/chunks.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tilescope::store {
@@ -31,6 +32,8 @@ public:
     /// O(log n + chunks between), and n where some event lasts for the whole run.
     std::vector<IdInterval> overlapping(std::int64_t begin, std::int64_t end) const;
     std::vector<IdInterval> all() const;
+    /// What to read to check the row with that id; none if no chunk has it. O(chunks).
+    std::optional<IdInterval> around(std::int64_t id) const;
 
 private:
     struct Entry {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace tilescope::store {
@@ -341,11 +342,47 @@ int StoredRows::value(WordSet set, std::int64_t id)
     return values[id] = word.empty() || place == words.end() ? -1 : static_cast<int>(place - words.begin());
 }
 
+/// Compares the texts of a chunk with its checksum when the first of them is read. Names of a damaged page would otherwise
+/// stand in tables as if they had been recorded.
+void StoredRows::requireTexts(std::int64_t id)
+{
+    const auto behind = checkedTexts_.upper_bound(id);
+    if (!connection.hasChecksums() || (behind != checkedTexts_.begin() && std::prev(behind)->second >= id))
+        return;
+    std::optional<IdInterval> ids = textChunks_.around(id);
+    if (!ids) {
+        const StatementCache::Handle chunk =
+            connection.query(std::string("select ") + kChunkColumns +
+                             " from chunk where run is null and source = 'string' and id > ?");
+        chunk->bind(1, textChunks_.newest());
+        while (chunk->executeStep())
+            textChunks_.add(chunkAt(*chunk));
+        textChunks_.arrange();
+        ids = textChunks_.around(id);
+    }
+    if (!ids)
+        damaged("it lacks the text " + std::to_string(id));
+    const StatementCache::Handle query =
+        connection.query("select * from string where id between ? and ? order by id");
+    SQLite::Statement& row = *query;
+    row.bind(1, ids->first);
+    row.bind(2, ids->last);
+    const int columns = row.getColumnCount();
+    std::int64_t rows = 0;
+    std::uint64_t sum = 0;
+    for (; row.executeStep(); ++rows)
+        sum += digestOf(row, columns).value();
+    if (rows != ids->rows || sum != ids->sum)
+        damaged("the rows of the table string are not as they were written");
+    checkedTexts_[ids->first] = ids->last;
+}
+
 std::string_view StoredRows::text(std::int64_t id)
 {
     const auto known = texts_.find(id);
     if (known != texts_.end())
         return known->second;
+    requireTexts(id);
     const StatementCache::Handle query = connection.query("select text from string where id = ?");
     SQLite::Statement& row = *query;
     row.bind(1, id);

@@ -105,12 +105,16 @@ private:
     };
     void refresh(std::int64_t run, Directories& directories);
     void requireRuns(std::int64_t first, std::int64_t last, std::int64_t found);
+    void requireTexts(std::int64_t id);
     /// The ids of rows, from a query of kChunkColumns.
     static std::vector<IdInterval> intervalsOf(SQLite::Statement& chunk);
     void readNew(EventKind kind, const IdInterval& ids, const RowFrame& frame, EventMark& mark,
                  TraceBatch& batch);
 
     std::unordered_map<std::int64_t, std::string> texts_;
+    ChunkDirectory textChunks_;
+    std::map<std::int64_t, std::int64_t>
+        checkedTexts_; ///< first and last id of the texts that agree with their chunk
     std::unordered_map<std::int64_t, LaunchConfig> launches_;
     std::array<std::unordered_map<std::int64_t, int>, kWordSets> values_;
     std::unordered_map<std::int64_t, Directories> directories_; ///< by run

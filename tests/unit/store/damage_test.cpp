@@ -370,6 +370,35 @@ TEST(Damage, PagesOfOtherTablesInEachOthersPlaceAreNoticed)
     EXPECT_GT(refused, 0);
 }
 
+/// Names stand in tables, so that another one must not pass for what was recorded.
+TEST(Damage, OfATextIsNoticedByThoseWhoReadItOrOneWrittenWithIt)
+{
+    const TemporaryFolder folder;
+    const fs::path whole = folder / "whole.tscope";
+    writeSound(whole);
+    const auto nameOfFirstOp = [](const fs::path& file) {
+        const RunReader reader(file);
+        std::string name;
+        reader.eachOp({RunId{1}}, [&](const Op& op) {
+            name = reader.text(op.name);
+            return false;
+        });
+        return name;
+    };
+    const std::string name = nameOfFirstOp(whole);
+    ASSERT_FALSE(name.empty());
+    for (const std::string& damage :
+         {"update string set text = text || 'x' where text = '" + name + "'",
+          "update string set text = 'aten::other' where text = '" + name + "'",
+          "delete from string where text = '" + name + "'",
+          std::string("update chunk set checksum = checksum + 1 where source = 'string'")}) {
+        const fs::path file = folder / "damaged.tscope";
+        fs::copy_file(whole, file, fs::copy_options::overwrite_existing);
+        SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(damage);
+        EXPECT_THROW(nameOfFirstOp(file), Error) << damage;
+    }
+}
+
 /// Samples and reports need the numbers of the runs only, not their rows.
 TEST(Damage, ALostRunIsNoticedByThoseWhoReadOnlyTheNumbersOfRuns)
 {
