@@ -14,8 +14,10 @@ namespace {
 
 using Count = std::optional<std::int64_t>;
 
-/// The number that follows `word` in a name; none if there is no such number.
-Count numberAfter(std::string_view name, std::string_view word)
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+
+/// The number that follows `word` in a name; none if there is no such number up to `most`.
+Count numberAfter(std::string_view name, std::string_view word, std::int64_t most = kMostTokens)
 {
     const std::size_t at = name.find(word);
     std::int64_t number = 0;
@@ -23,7 +25,7 @@ Count numberAfter(std::string_view name, std::string_view word)
         return {};
     const auto [end, error] =
         std::from_chars(name.data() + at + word.size(), name.data() + name.size(), number);
-    return error != std::errc{} || number < 0 ? Count() : Count(number);
+    return error != std::errc{} || number < 0 || number > most ? Count() : Count(number);
 }
 
 /// The number before `word`.
@@ -68,6 +70,7 @@ GenerationMark sglangMark(std::string_view name)
                mode.starts_with("SPLIT_PREFILL")) {
         mark.type = StepType::Prefill;
         mark.isChunked = mode.starts_with("MIXED") || mode.starts_with("SPLIT_PREFILL");
+        mark.isOfBoth = mode.starts_with("MIXED");
         mark.prompts = sequences;
     } else {
         mark.why = mode.starts_with("IDLE") ? "the server was idle" : "the mark names another mode";
@@ -136,7 +139,7 @@ GenerationMark computedMark(std::string_view name, StepType type)
     GenerationMark mark{.type = type, .newTokens = numberAfter(name, "toks=")};
     const Count sequences = numberAfter(name, "bs=");
     mark.context = numberAfter(name, "ctx=");
-    mark.cacheBytes = numberAfter(name, "kv=");
+    mark.cacheBytes = numberAfter(name, "kv=", kMostBytes);
     if (mark.context && sequences)
         mark.cachedTokens = *mark.context * *sequences;
     (type == StepType::Prefill ? mark.prompts : mark.decoded) = sequences;

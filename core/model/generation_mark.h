@@ -9,6 +9,9 @@
 
 namespace tilescope {
 
+/// More sequences or tokens than a program has. Larger numbers are damage; the product of two that are not fits in 64 bits.
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
 /// What the name of a range says of an iteration of a program that generates text.
 ///
 /// Formats and their sources:
@@ -29,7 +32,9 @@ struct GenerationMark {
     std::optional<std::int64_t> cachedTokens = {}; ///< in the cache afterwards, of all sequences
     std::optional<std::int64_t> context = {};      ///< of a sequence, where only it is known
     std::optional<std::int64_t> cacheBytes = {};   ///< of all sequences
-    bool isChunked = false;     ///< a part of prompts: their first tokens are in the cache already
+    bool isChunked = false; ///< a part of prompts: their first tokens are in the cache already
+    bool isOfBoth =
+        false; ///< prompts and decoded sequences, whose numbers are not known apart: prompts is of both
     bool isSpeculative = false; ///< verifies several tokens of a sequence
     std::string_view why = {};  ///< type Other: why it is not known
 
@@ -39,7 +44,7 @@ struct GenerationMark {
         return !prompts ? decoded : !decoded ? prompts : std::optional(*prompts + *decoded);
     }
     /// Processes prompts and decodes.
-    bool isMixed() const { return prompts.value_or(0) > 0 && decoded.value_or(0) > 0; }
+    bool isMixed() const { return isOfBoth || (prompts.value_or(0) > 0 && decoded.value_or(0) > 0); }
 };
 
 /// None: the range is no iteration.

@@ -24,10 +24,14 @@ using Sizes = std::map<std::int64_t, SizeCount>;
 
 Sizes sizesWithin(std::span<const LivedBlock> blocks, const Interval& time)
 {
+    constexpr std::int64_t kMostBytes = std::int64_t{1}
+                                        << 42; // a larger block fits in no memory: it is damage
     const auto first = std::ranges::lower_bound(blocks, time.start, {}, &LivedBlock::allocated);
     const auto last = std::ranges::lower_bound(blocks, time.end, {}, &LivedBlock::allocated);
     Sizes sizes;
     for (auto block = first; block < last; ++block) {
+        if (block->bytes < 1 || block->bytes > kMostBytes)
+            continue;
         SizeCount& size = sizes[block->bytes];
         ++size.count;
         size.held += block->freed >= time.end ? 1 : 0;

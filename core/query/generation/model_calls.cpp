@@ -154,6 +154,8 @@ void addShapesOf(std::string_view op, std::string_view shapes, analysis::ModelCa
     if (!tensors || tensors->size() < 2)
         return;
     const std::vector<std::int64_t>& sizes = (*tensors)[1].sizes;
+    if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1 || size > kMostTokens; }))
+        return;
     if (isEmbedding && sizes.size() == 2) {
         call.sequences = sizes[0];
         call.tokens = sizes[1];

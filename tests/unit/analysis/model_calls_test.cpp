@@ -182,5 +182,20 @@ TEST(ModelCalls, ReadsShapes)
     EXPECT_EQ(found[4].type, StepType::Decode);
 }
 
+TEST(ModelCalls, LeavesOutBlocksThatFitInNoMemory)
+{
+    // A context of 2^61 times 8 bytes is 0 in 64 bits.
+    std::vector<ModelCall> calls;
+    std::vector<LivedBlock> blocks;
+    for (std::int64_t i = 0; i < 8; ++i) {
+        const std::int64_t start = i * kPeriod;
+        calls.push_back({.time = {timestampAt(start), timestampAt(start + kPeriod / 2)}});
+        for (const std::int64_t bytes : {(std::int64_t{1} << 61) - 3 + i, std::int64_t{4096}})
+            blocks.push_back({timestampAt(start + 10), Timestamp::max(), bytes});
+        blocks.push_back({timestampAt(start + kPeriod / 2 + 10), Timestamp::max(), std::int64_t{1} << 50});
+    }
+    EXPECT_TRUE(generationCalls(calls, blocks).empty());
+}
+
 } // namespace
 } // namespace tilescope::analysis

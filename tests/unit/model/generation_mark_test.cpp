@@ -25,6 +25,7 @@ TEST(GenerationMark, ReadsSequencesAndTokensOfSglang)
     EXPECT_EQ(prefill.newTokens, 15360);
     EXPECT_FALSE(prefill.isChunked);
     EXPECT_TRUE(markOf("step[MIXED bs=9 toks=8192]").isChunked);
+    EXPECT_TRUE(markOf("step[MIXED bs=9 toks=8192]").isMixed());
     const GenerationMark verify = markOf("step[TARGET_VERIFY bs=4 toks=20]");
     EXPECT_TRUE(verify.isSpeculative);
     EXPECT_EQ(verify.type, StepType::Decode);
@@ -89,6 +90,19 @@ TEST(GenerationMark, ReadsBackWhatItNames)
     EXPECT_EQ(mark.cachedTokens, 4 * 129);
     EXPECT_EQ(markOf(nameOfIteration(StepType::Prefill, {}, {}, 128)).type, StepType::Prefill);
     EXPECT_EQ(markOf(nameOfIteration(StepType::Other, {}, {}, {})).type, StepType::Other);
+}
+
+TEST(GenerationMark, DoesNotCountWithNumbersThatNoProgramHas)
+{
+    const GenerationMark mark =
+        markOf("execute_context_1(9223372036854775807)_generation_9223372036854775807(5)");
+    EXPECT_EQ(mark.sequences(), 1);
+    EXPECT_EQ(mark.newTokens, 5);
+    const GenerationMark computed = markOf("decode[bs=4611686018427387904 toks=4 ctx=4611686018427387904]");
+    EXPECT_FALSE(computed.sequences());
+    EXPECT_FALSE(computed.context);
+    EXPECT_FALSE(computed.cachedTokens);
+    EXPECT_EQ(markOf("decode[bs=1 kv=300000000000]").cacheBytes, 300'000'000'000);
 }
 
 } // namespace
