@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -47,7 +48,8 @@ void addMark(Iteration& iteration, const GenerationMark& mark)
         iteration.type = mark.type;
     iteration.why = iteration.type == StepType::Other ? std::string(mark.why) : std::string();
     set(iteration.sequences, mark.sequences());
-    set(iteration.prompts, mark.prompts);
+    if (!mark.isOfBoth)
+        set(iteration.prompts, mark.prompts);
     set(iteration.newTokens, mark.newTokens);
     if (!iteration.context && mark.cachedTokens && mark.sequences().value_or(0) > 0)
         iteration.context = static_cast<double>(*mark.cachedTokens) / static_cast<double>(*mark.sequences());
@@ -88,31 +90,67 @@ public:
         }
         std::map<ProcessIndex, std::int32_t> generations;
         for (const StepRow& row : steps.rows) {
-            const auto marks = marks_.find({row.inRun, row.step});
-            const bool isTyped = row.type == StepType::Prefill || row.type == StepType::Decode;
-            if (!isTyped && marks == marks_.end())
-                continue;
-            Iteration iteration{.number = row.step,
-                                .step = row.step,
-                                .process = row.inRun,
-                                .type = isTyped ? row.type : StepType::Other,
-                                .wall = row.partition.wall,
-                                .unrecorded = row.unrecorded};
-            if (marks != marks_.end())
-                for (const GenerationMark& mark : marks->second)
-                    addMark(iteration, mark);
-            if (framework_.empty())
-                iteration.generation = generationOf(generations, iteration);
-            if (const auto call = calls_.find({row.inRun, row.step}); call != calls_.end())
-                iteration.call = call->second;
-            found.list.push_back(std::move(iteration));
+            for (Iteration& iteration : iterationsWithin(row)) {
+                if (framework_.empty())
+                    iteration.generation = generationOf(generations, iteration);
+                found.list.push_back(std::move(iteration));
+            }
         }
         std::ranges::stable_sort(
             found.list, {}, [](const Iteration& each) { return std::pair(each.process, each.wall.start); });
+        if (std::ranges::any_of(found.list, [](const Iteration& each) { return !each.step; })) {
+            found.source = IterationSource::Marks;
+            std::map<ProcessIndex, std::int32_t> numbers;
+            for (Iteration& each : found.list)
+                each.number = numbers[each.process]++;
+        }
         return found;
     }
 
 private:
+    struct MarkedRange {
+        analysis::Interval time{};
+        GenerationMark mark = {};
+        bool isStep = false;
+    };
+
+    /// The step, if it is an iteration; where marked ranges follow each other in it, these: a profiler's step may generate a whole text.
+    std::vector<Iteration> iterationsWithin(const StepRow& row) const
+    {
+        const bool isTyped = row.type == StepType::Prefill || row.type == StepType::Decode;
+        Iteration whole{.number = row.step,
+                        .step = row.step,
+                        .process = row.inRun,
+                        .type = isTyped ? row.type : StepType::Other,
+                        .wall = row.partition.wall,
+                        .unrecorded = row.unrecorded};
+        const auto found = marks_.find({row.inRun, row.step});
+        if (found == marks_.end())
+            return isTyped ? std::vector{withCall(std::move(whole))} : std::vector<Iteration>{};
+        std::vector<MarkedRange> marks = found->second;
+        std::ranges::stable_sort(marks, {}, [](const MarkedRange& each) {
+            return std::tuple(each.time.start, -each.time.end.time_since_epoch());
+        });
+        std::vector<Iteration> parts;
+        for (const MarkedRange& each : marks) {
+            if (parts.empty() || each.time.start >= parts.back().wall.end)
+                parts.push_back({.process = row.inRun, .wall = each.time});
+            addMark(parts.back(), each.mark);
+        }
+        if (parts.size() > 1 && std::ranges::none_of(marks, &MarkedRange::isStep))
+            return parts;
+        for (const MarkedRange& each : found->second)
+            addMark(whole, each.mark);
+        return {withCall(std::move(whole))};
+    }
+
+    Iteration withCall(Iteration iteration) const
+    {
+        if (const auto call = calls_.find({iteration.process, iteration.number}); call != calls_.end())
+            iteration.call = call->second;
+        return iteration;
+    }
+
     static std::int32_t generationOf(std::map<ProcessIndex, std::int32_t>& generations,
                                      const Iteration& iteration)
     {
@@ -140,8 +178,9 @@ private:
                     framework_ = mark->second->framework;
             }
             if (mark->second) {
-                marks_[key].push_back(*mark->second);
-                areNamed_ = areNamed_ || stepPaths.isStep(range);
+                const bool isStep = stepPaths.isStep(range);
+                marks_[key].push_back({{range.start, range.end}, *mark->second, isStep});
+                areNamed_ = areNamed_ || isStep;
             }
             const auto [isModel, isNewPath] = models.try_emplace(range.path, false);
             if (isNewPath && range.path)
@@ -155,7 +194,7 @@ private:
     const store::RunReader& reader_;
     ProcessQuery topology_;
     ProcessFilter filter_;
-    std::map<StepKey, std::vector<GenerationMark>> marks_;
+    std::map<StepKey, std::vector<MarkedRange>> marks_;
     std::map<StepKey, analysis::Interval> calls_; ///< the first call of a model in a step
     std::string framework_;
     bool areNamed_ = false; ///< names of steps are marks

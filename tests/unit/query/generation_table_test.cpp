@@ -188,5 +188,48 @@ TEST_F(GenerationOf, AStepWhosePhaseIsDecodeIsAnIteration)
     EXPECT_EQ(table.rows[1].part(GenerationPart::Sampling), Nanoseconds(50));
 }
 
+TEST_F(GenerationOf, MarksThatFollowEachOtherInAStepAreIterations)
+{
+    testing::FakeTrace trace;
+    for (std::int32_t step = 0; step < 2; ++step) {
+        const std::int64_t start = step * 10'000;
+        trace.step(step, start, start + 9000).range("step/prefill", start + 100, start + 2100);
+        trace.kernel(kProductOfDecode, start + 200, start + 1200).at("step/prefill").launchedAt(start + 110);
+        for (int i = 0; i < 3; ++i) {
+            const std::int64_t from = start + 3000 + i * 1000;
+            trace.range("step/decode_step " + std::to_string(i), from, from + 900);
+            trace.kernel(kProductOfDecode, from + 100, from + 400).at("step").launchedAt(from + 10);
+        }
+    }
+    const GenerationTable table = read(trace);
+    EXPECT_EQ(table.source, IterationSource::Marks);
+    ASSERT_EQ(table.rows.size(), 8U);
+    expectSums(table);
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const Iteration& iteration = table.rows[i].iteration;
+        EXPECT_EQ(iteration.number, static_cast<std::int32_t>(i));
+        EXPECT_FALSE(iteration.step) << "it is a part of a step";
+        EXPECT_EQ(iteration.type, i % 4 == 0 ? StepType::Prefill : StepType::Decode) << i;
+        EXPECT_EQ(iteration.generation, i < 4 ? 0 : 1) << i;
+    }
+    ASSERT_TRUE(table.firstToken);
+    EXPECT_DOUBLE_EQ(table.firstToken->p50, 2000);
+    ASSERT_TRUE(table.perToken);
+    EXPECT_EQ(table.perToken->n, 6);
+    EXPECT_DOUBLE_EQ(table.perToken->p50, 900);
+    EXPECT_EQ(table.perTokenWords(), "time per output token");
+}
+
+TEST_F(GenerationOf, SpeculativeIterationsAreNotTheTimeOfAToken)
+{
+    testing::FakeTrace trace;
+    for (std::int32_t step = 0; step < 3; ++step)
+        trace.step(step, step * 1000, step * 1000 + 900)
+            .range("step/step[TARGET_VERIFY bs=2]", step * 1000, step * 1000 + 900);
+    const GenerationTable table = read(trace);
+    ASSERT_TRUE(table.perToken);
+    EXPECT_EQ(table.perTokenWords(), "time per decode iteration");
+}
+
 } // namespace
 } // namespace tilescope::query
