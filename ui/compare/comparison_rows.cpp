@@ -286,8 +286,9 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
                                          : QStringLiteral("differs: ") + facts.join(QStringLiteral(", "));
     const auto perToken = std::ranges::find(comparison.tokens, "per_token_p50", &query::ComparedToken::what);
     if (perToken != comparison.tokens.end())
-        verdict.conditions = QStringLiteral("time per output token %1 → %2, median; ")
-                                 .arg(timeText(perToken->a.value_or(0)), timeText(perToken->b.value_or(0))) +
+        verdict.conditions = QStringLiteral("%1 %2 → %3; ")
+                                 .arg(QString::fromStdString(perToken->words),
+                                      timeText(perToken->a.value_or(0)), timeText(perToken->b.value_or(0))) +
                              verdict.conditions;
     if (step != nullptr)
         verdict.conditions = QStringLiteral("%1 and %2 of %3 and %4; ")

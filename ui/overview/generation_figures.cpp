@@ -112,6 +112,8 @@ KeyFigure perToken(const OverviewData& data)
             continue;
         }
         const query::TimeFigures& wall = *perToken;
+        if (generationOf(run).perTokenWords() != "time per output token")
+            figure.title = QStringLiteral("Time per decode iteration");
         line.set(wall.p50, quantity::Unit::Nanoseconds);
         line.detail = wall.n > 1 ? QStringLiteral("p99 %1").arg(timeText(wall.p99)) : QString();
         if (data.runs.size() == 1)

@@ -241,15 +241,22 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
             "GPU busy and GPU waits add up to the wall; attention to copies add up to GPU busy.");
     if (generation.firstToken)
         notes.push_back("Time to first token: " + figuresText(*generation.firstToken) +
-                        (generation.source == IterationSource::Steps
-                             ? ": a traced prefill step."
-                             : ": a prefill iteration, from the call of the model until the next call."));
+                        (generation.source == IterationSource::Steps ? ": a traced prefill step."
+                         : generation.source == IterationSource::Marks
+                             ? ": a marked prefill iteration."
+                             : ": a prefill iteration, from the call "
+                               "of the model until the next call."));
     else if (const GenerationSummary* const prefill = generation.of(StepType::Prefill))
         notes.push_back("A prefill iteration takes " + figuresText(prefill->wall) +
                         "; how long requests wait before it was not recorded.");
-    if (generation.perToken)
-        notes.push_back("Time per output token: " + figuresText(*generation.perToken) +
-                        ": a decode iteration makes a token of each sequence.");
+    if (generation.perToken) {
+        const std::string_view words = generation.perTokenWords();
+        notes.push_back("T" + std::string(words.substr(1)) + ": " + figuresText(*generation.perToken) +
+                        (words == "time per output token"
+                             ? ": a decode iteration makes a token of each sequence."
+                             : ": a speculative one makes one token or more of each sequence; how many was "
+                               "not recorded."));
+    }
     for (const GenerationSummary& summary : generation.types)
         if (summary.type != StepType::Other)
             notes.push_back(partsText(summary));

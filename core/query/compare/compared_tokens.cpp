@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 
 namespace tilescope::query {
@@ -21,9 +22,11 @@ std::vector<ComparedToken> compareTokens(const GenerationTable& a, const Generat
         return table.firstToken ? std::optional(table.firstToken->p50) : std::nullopt;
     };
     add("first_token_p50", "time to first token, median", first(a), first(b));
-    add("per_token_p50", "time per output token, median", sides[0]->wall.p50, sides[1]->wall.p50);
-    add("per_token_p90", "time per output token, p90", sides[0]->wall.p90, sides[1]->wall.p90);
-    add("per_token_p99", "time per output token, p99", sides[0]->wall.p99, sides[1]->wall.p99);
+    const std::string words(a.perTokenWords() == b.perTokenWords() ? a.perTokenWords()
+                                                                   : "time per decode iteration");
+    add("per_token_p50", words + ", median", sides[0]->wall.p50, sides[1]->wall.p50);
+    add("per_token_p90", words + ", p90", sides[0]->wall.p90, sides[1]->wall.p90);
+    add("per_token_p99", words + ", p99", sides[0]->wall.p99, sides[1]->wall.p99);
     add("decode_mean", "decode iteration, mean", sides[0]->wall.mean, sides[1]->wall.mean);
     const auto onGpu = [](const GenerationSummary& side, double time) {
         return side.onGpu ? std::optional(time) : std::nullopt;

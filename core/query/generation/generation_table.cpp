@@ -300,6 +300,13 @@ std::optional<double> GenerationTable::bandwidthPercent(const GenerationSummary&
     return percentOf(bandwidth, summary.bytes, summary.wall.mean);
 }
 
+std::string_view GenerationTable::perTokenWords() const
+{
+    return std::ranges::any_of(rows, [](const GenerationRow& row) { return row.iteration.isSpeculative; })
+               ? "time per decode iteration"
+               : "time per output token";
+}
+
 const GenerationSummary* GenerationTable::of(StepType type) const
 {
     const auto found = std::ranges::find(types, type, &GenerationSummary::type);

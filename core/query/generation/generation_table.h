@@ -94,13 +94,16 @@ struct GenerationTable {
     std::optional<std::int64_t> weightBytes = {}; ///< of all parameters on a GPU
     /// Of the first tokens: iterations of type prefill that a program waits for. A server's requests are not followed.
     std::optional<TimeFigures> firstToken = {};
-    std::optional<TimeFigures> perToken = {}; ///< of iterations of type decode: each makes a token a sequence
+    /// Of iterations of type decode: each makes a token a sequence, speculative ones at least one. \see perTokenWords()
+    std::optional<TimeFigures> perToken = {};
     Nanoseconds between{
         0}; ///< from the end of an iteration to the next of the same generation, or of a server
 
     /// Share of what the memory reaches, per cent.
     std::optional<double> bandwidthPercent(const GenerationRow& row) const;
     std::optional<double> bandwidthPercent(const GenerationSummary& summary) const;
+    /// What perToken is: "time per output token", or "time per decode iteration" where some are speculative.
+    std::string_view perTokenWords() const;
     const GenerationSummary* of(StepType type) const; ///< null: no iteration has it
     std::vector<GenerationSummary> types = {};        ///< prefill, decode, other
     std::vector<GenerationSummary> batches = {};      ///< likewise, then by sequences
