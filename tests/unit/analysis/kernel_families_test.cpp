@@ -308,6 +308,15 @@ TEST(KernelFamilies, AnUnknownKernelIsOtherUnderItsOwnName)
     EXPECT_EQ(KernelFamilies::standard().describe("<<<").shortName, "<<<");
 }
 
+TEST(KernelFamilies, BarriersOfRanksAreCollectivesAndThoseOfABlockAreNot)
+{
+    for (const char* name : {"deep_ep::barrier", "Barrier_V2", "barrier_kernel", "_blockwise_barrier"})
+        EXPECT_EQ(KernelFamilies::standard().describe(name).family, KernelFamily::Collective) << name;
+    for (const char* name : {"barrier_imbalance(float*, int)", "block_barrier_latency(int*)",
+                             "named_barrier_test(float*)", "init_barrier(int*)"})
+        EXPECT_EQ(KernelFamilies::standard().describe(name).family, KernelFamily::Other) << name;
+}
+
 TEST(KernelFamilies, HostileNamesEndQuickly)
 {
     for (const char* part : {"<", "(", "a::", "a<b,", "{lambda", "(anonymous namespace)::", " ", "::"}) {
