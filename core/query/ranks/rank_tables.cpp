@@ -325,7 +325,12 @@ private:
     {
         std::map<std::string, ProcessIndex> hosts;
         analysis::FirstOfHost firstOfHost;
-        for (const TracedProcess& process : topology_.topology().processes) {
+        const std::vector<TracedProcess>& processes = topology_.topology().processes;
+        const bool haveRanks =
+            std::ranges::any_of(processes, [](const TracedProcess& each) { return each.rank.has_value(); });
+        for (const TracedProcess& process : processes) {
+            if (haveRanks && !process.rank)
+                continue; // a launcher, or a worker that loads data
             if (process.host.empty() && process.rank)
                 return;
             firstOfHost[process.id] = hosts.try_emplace(process.host, process.id).first->second;

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <string>
 #include <vector>
 
 namespace tilescope::exchange {
@@ -21,7 +22,8 @@ using Verdict = analysis::StragglerVerdict::Kind;
 
 class FleetImport : public ::testing::Test {
 protected:
-    query::RanksTable ranksOf(const Fleet& fleet)
+    /// \param launcher  a recording of a process without a rank, on the first host; empty: none
+    query::RanksTable ranksOf(const Fleet& fleet, const std::string& launcher = {})
     {
         const simulator::SimulatedProgram program = fleetProgram(fleet);
         const simulator::Execution execution = execute(program);
@@ -29,6 +31,10 @@ protected:
         for (std::size_t rank = 0; rank < fleet.ranks; ++rank) {
             files.push_back(folder_ / recordingName(fleet, program, rank));
             std::ofstream(files.back()) << kinetoRecording(program, execution, rank);
+        }
+        if (!launcher.empty()) {
+            files.push_back(folder_ / "node0000_999.1700000000000.pt.trace.json");
+            std::ofstream(files.back()) << launcher;
         }
         importFiles(files, folder_ / "a.tscope");
         return query::ranks(store::RunReader(folder_ / "a.tscope"), {});
@@ -56,6 +62,18 @@ TEST_F(FleetImport, NamesHostsByTheNamesOfFiles)
     EXPECT_NE(table.lateHost.kind, Verdict::Straggler) << table.hostSentence();
     EXPECT_TRUE(table.hostSentence().starts_with("No host is late")) << table.hostSentence();
     EXPECT_EQ(table.groupSentence(), "");
+}
+
+TEST_F(FleetImport, AProcessWithoutARankMakesNoHostWithSeveralRanks)
+{
+    Fleet fleet = kSmall;
+    fleet.ranks = 4;
+    fleet.ranksPerHost = 1;
+    const query::RanksTable table = ranksOf(
+        fleet, R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::empty",
+                   "pid": 999, "tid": 999, "ts": 1000, "dur": 5, "args": {}}]})");
+    EXPECT_EQ(table.hostCount, 4U);
+    EXPECT_EQ(table.hostSentence(), "") << "each host has one rank: the verdict about ranks says it";
 }
 
 TEST_F(FleetImport, FindsARankThatIsLateAndDoesNotBlameItsHost)
