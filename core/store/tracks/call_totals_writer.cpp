@@ -233,8 +233,15 @@ void CallTotalsWriter::noteReplay(const DeviceEvent& event, ProcessIndex process
         !countsWork_)
         return;
     constexpr unsigned kHalf = 16;
+    constexpr std::size_t kMostHalves = 1
+                                        << 13; // 64 MiB: numbers of damaged or hashed recordings lie anywhere
     const std::uint64_t ofProcess = static_cast<std::uint32_t>(process.value);
     std::vector<bool>& known = correlations_[ofProcess << kHalf | event.correlation.value >> kHalf];
+    countsWork_ = correlations_.size() <= kMostHalves;
+    if (!countsWork_) {
+        correlations_.clear();
+        return;
+    }
     known.resize(1U << kHalf);
     const std::uint32_t number = event.correlation.value & ((1U << kHalf) - 1);
     countsWork_ = !known[number];
