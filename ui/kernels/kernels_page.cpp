@@ -1,10 +1,10 @@
 #include "ui/kernels/kernels_page.h"
 
-#include "core/analysis/kernels/kernel_families.h"
 #include "core/exchange/work/work_columns.h"
 #include "core/query/memory/memory_difference.h"
 #include "ui/kernels/families_panel.h"
 #include "ui/kernels/inside_view.h"
+#include "ui/kernels/kernel_groupings.h"
 #include "ui/kernels/roofline_plot.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
@@ -20,7 +20,6 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -34,20 +33,8 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr query::Grouping kGroupings[] = {query::Grouping::Name,  query::Grouping::Family,
-                                          query::Grouping::Range, query::Grouping::Module,
-                                          query::Grouping::Phase, query::Grouping::Shape};
-enum GroupBy { ByName, ByFamily, ByRange, ByShape = 5 };
-
 constexpr int kAllSteps = -2;
 constexpr int kMostRanges = 400;
-constexpr const char* kTimeline = "timeline";
-
-QString shortNameOf(const QString& kernel)
-{
-    return QString::fromStdString(
-        analysis::KernelFamilies::standard().describe(kernel.toStdString()).shortName);
-}
 
 // The place under the roofline: by the work of the ops, with what was sampled in the hardware beside it; by the latter if
 // nothing else is known.
@@ -209,7 +196,7 @@ QString KernelsPage::command() const
         return {};
     if (isInside())
         return inside_->command();
-    const query::Grouping by = kGroupings[grouping_->current()];
+    const query::Grouping by = kKernelGroupings[grouping_->current()];
     const bool isOfOps = full_ && full_->ops;
     const bool isByShape = by == query::Grouping::Shape;
     ViewCommand command(*run_, isByShape ? "roofline" : isOfOps ? "ops" : "kernels");
@@ -276,7 +263,7 @@ void KernelsPage::load()
         [this](const QString& sentence) { stack_->showMessage(sentence); });
     const QString range = wantedRange_.isEmpty() ? range_->currentData().toString() : wantedRange_;
     const query::KernelQuery query{.run = run_->key.run,
-                                   .grouping = kGroupings[grouping_->current()],
+                                   .grouping = kKernelGroupings[grouping_->current()],
                                    .step = step(),
                                    .range = range.toStdString(),
                                    .topology = chosen() ? chosen()->query : query::ProcessQuery{},
@@ -335,7 +322,7 @@ void KernelsPage::fullLoaded(KernelsReading full)
     if (!isByStep)
         step_->setCurrentIndex(0);
     step_->setEnabled(isByStep);
-    if (kGroupings[grouping_->current()] == query::Grouping::Shape) {
+    if (kKernelGroupings[grouping_->current()] == query::Grouping::Shape) {
         if (!full_->byShape && run_->span)
             return stack_->showMessage(
                 tr("Shapes are listed of whole steps: clear the time filter, or group by name."));
@@ -392,7 +379,7 @@ KernelTitles KernelsPage::titles() const
     KernelTitles titles{first[grouping_->current()], {}, {}};
     if (second_ && run_) {
         titles.letter = run_->letter;
-        titles.other = kGroupings[grouping_->current()] == query::Grouping::Shape || chosen() ||
+        titles.other = kKernelGroupings[grouping_->current()] == query::Grouping::Shape || chosen() ||
                                (full_ && !full_->whyNoOther.isEmpty())
                            ? QString()
                            : second_->letter;
@@ -433,18 +420,6 @@ void KernelsPage::showLines(std::vector<KernelLine> lines, const KernelTitles& t
         // The panels have their places once the page is laid out.
         QTimer::singleShot(0, this, [this] { panels_->ensureWidgetVisible(rooflinePanel_, 0, 0); });
     }
-}
-
-// The costliest shapes of the op that a link leads to.
-void KernelsPage::selectWantedOp()
-{
-    if (wantedOp_.isEmpty() || !full_ || !full_->byShape)
-        return;
-    const QString op = std::exchange(wantedOp_, {});
-    for (std::size_t i = 0; i < lines_.size(); ++i)
-        if (lines_[i].label == op || lines_[i].label.startsWith(op + QLatin1Char(' ')))
-            return selectLine(std::int64_t(i));
-    durations_->setNotice(tr("“%1” has no work of its own: see the ops that it calls.").arg(op));
 }
 
 // The sum and number of the rows that the filter keeps.
@@ -568,214 +543,6 @@ void KernelsPage::fillRanges()
     }
     range_->setCurrentIndex(at);
     wantedRange_.clear();
-}
-
-void KernelsPage::chooseLine(std::int64_t id)
-{
-    roofline_->setCurrent(id);
-    if (grouping_->current() == ByName)
-        workspace().setKernel(lines_[std::size_t(id)].name);
-    durations_->setNotice({});
-    showInstances(id);
-}
-
-// A kernel leads to the timeline, a group to its kernels.
-void KernelsPage::openLine(std::int64_t id)
-{
-    const KernelLine line = lines_[std::size_t(id)];
-    switch (kGroupings[grouping_->current()]) {
-    case query::Grouping::Family:
-        return goTo({PageTarget::Kind::Family, line.name});
-    case query::Grouping::Range:
-        return goTo({PageTarget::Kind::Range, line.name});
-    case query::Grouping::Phase:
-        return goTo({PageTarget::Kind::Range, QStringLiteral("step/") + line.name});
-    case query::Grouping::Module:
-        grouping_->setCurrent(ByRange); // a module has one in each phase
-        filter_->setText(line.name);
-        return load();
-    default:
-        showOnTimeline();
-    }
-}
-
-void KernelsPage::showOnTimeline()
-{
-    emit workspace().targetWanted(QString::fromLatin1(kTimeline),
-                                  {PageTarget::Kind::Kernel, workspace().kernel()});
-}
-
-void KernelsPage::selectLine(std::int64_t id)
-{
-    table_->setCurrentId(id);
-    roofline_->setCurrent(id);
-    showInstances(id);
-}
-
-void KernelsPage::followKernel()
-{
-    durations_->setNotice({});
-    const QString kernel = workspace().kernel();
-    if (grouping_->current() == ByName) {
-        for (std::size_t i = 0; i < lines_.size(); ++i)
-            if (lines_[i].name == kernel)
-                return selectLine(std::int64_t(i));
-        // Findings name kernels as the table does: the first line is the costliest of that label.
-        for (const KernelLine& line : lines_)
-            if (line.label == kernel)
-                return workspace().setKernel(line.name);
-    } else if (const auto id = table_->currentId(); id && std::size_t(*id) < lines_.size()) {
-        return selectLine(*id);
-    }
-    // The kernel of another run stays the selected one for when that run is shown again.
-    if (const QModelIndex first = table_->model()->index(0, 0);
-        grouping_->current() == ByName && !kernel.isEmpty() && first.isValid()) {
-        selectLine(first.data(TableModel::IdRole).toLongLong());
-        return durations_->setNotice((full_ && full_->ops
-                                          ? tr("This run has no op “%1”. The first row is selected.")
-                                          : tr("This run has no kernel “%1”. The first row is selected."))
-                                         .arg(shortNameOf(kernel)));
-    }
-    table_->setCurrentId({});
-    roofline_->setCurrent({});
-    emit selectionText({});
-    durations_->clear();
-}
-
-// The instances that a line sums; empty if the grouping is not by name or family.
-query::ActivityChoice KernelsPage::instancesOf(const KernelLine& line) const
-{
-    if (!timeline_ || range_->currentIndex() > 0 || run_->span)
-        return {};
-    if (grouping_->current() == ByFamily)
-        return [hue = line.swatch.hue](std::uint32_t, query::Hue other) { return other == hue; };
-    if (grouping_->current() == ByName)
-        if (const auto name = findName(*timeline_, line.name.toStdString()))
-            return [name = *name](std::uint32_t other, query::Hue) { return other == name; };
-    return {};
-}
-
-// The times of the instances of a line; for ops, the self time. Empty if they are not known.
-DurationsPanel::Lengths KernelsPage::lengthsOfInstances(const KernelLine& line) const
-{
-    query::ActivityChoice instances = instancesOf(line);
-    if (!instances)
-        return {};
-    const std::optional<query::ProcessChoice> only = chosen();
-    const ProcessIndex process = only ? only->process : ProcessIndex{};
-    if (!full_ || !full_->ops)
-        return [timeline = timeline_, instances = std::move(instances),
-                choice = KernelChoice{step(), process, only ? only->device : DeviceIndex{}}](
-                   const query::Cancelled& cancelled) {
-            return query::lengthsOf(*timeline, instances, choice.stretch(timeline), cancelled);
-        };
-    return [timeline = timeline_, instances = std::move(instances),
-            choice = OpChoice{full_->ops->run.coversRecording(), step(), process}](
-               const query::Cancelled& cancelled) {
-        return query::selfTimesOf(*timeline, instances, choice.stretches(timeline), cancelled);
-    };
-}
-
-void KernelsPage::showInstances(std::int64_t id)
-{
-    const KernelLine& line = lines_[std::size_t(id)];
-    durations_->setTitle(line.label);
-    const QString instances = counted(line.instances, "instance");
-    durations_->setSubtitle(
-        joinedWords(full_ && full_->ops ? tr("%1, self time").arg(instances) : instances, chosenWords()));
-    durations_->setOnTimeline(grouping_->current() == ByName);
-    durations_->showInstances(line.swatch.hue, lengthsOfInstances(line),
-                              run_->span
-                                  ? tr("A time filter cuts instances: clear it to see how long they took.")
-                                  : tr("Durations are available by name or family, over all ranges."));
-    emit selectionText(tr("1 %1 selected, %2, %3")
-                           .arg(grouping_->current() != ByName ? tr("group")
-                                : full_ && full_->ops          ? tr("op")
-                                                               : tr("kernel"),
-                                counted(line.instances, "instance"), timeText(double(line.total.count()))));
-}
-
-QWidget* KernelsPage::makeTools()
-{
-    tools_ = new ToolBar(this);
-    view_ = new SegmentedControl({tr("List"), tr("Inside")});
-    view_->setAccessibleName(tr("View"));
-    view_->setToolTip(
-        tr("A list of all kernels, or what the warps of one wait for, by line and instruction"));
-    tools_->add(view_);
-    tools_->addGap();
-    tools_->addWord(tr("Group by"));
-    tools_->add(grouping_);
-    tools_->addGap();
-    filter_->setMinimumWidth(sizes().of(110));
-    filter_->setToolTip(tr("Keep rows that contain every word (/): any text, or family:softmax"));
-    tools_->add(filter_);
-    for (QComboBox* box : {static_cast<QComboBox*>(device_), step_, range_}) {
-        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-        box->setMinimumContentsLength(box == range_ ? 12 : 7);
-        box->setMaxVisibleItems(24);
-        box->view()->setTextElideMode(Qt::ElideLeft);
-        tools_->add(box);
-    }
-    device_->setToolTip(tr("Kernels of this GPU"));
-    step_->setToolTip(tr("Kernels of this traced step"));
-    range_->setToolTip(tr("Kernels that were launched within this range"));
-    summary_->setObjectName(QStringLiteral("summary"));
-    summary_->setProperty("kind", "dim");
-    tools_->addStretch();
-    tools_->add(summary_);
-    tools_->mayGo(summary_);
-    auto* columns = new MenuButton(tr("Columns"));
-    columns->setToolTip(tr("Which columns the table has"));
-    connect(columns->menu(), &QMenu::aboutToShow, this,
-            [this, columns] { table_->fillColumnMenu(*columns->menu()); });
-    tools_->add(columns);
-    tools_->mayGo(columns); // the context menu of the table's header has them too
-    connect(tools_->addButton(tr("Export…"), tr("Export what the page shows (Ctrl+E)")),
-            &QPushButton::clicked, this, &Page::exportWanted);
-    connect(grouping_, &SegmentedControl::changed, this, &KernelsPage::load);
-    connect(device_, &QComboBox::activated, this, [this] {
-        attentionAnswer_.reset();
-        load();
-    });
-    connect(step_, &QComboBox::activated, this, &KernelsPage::load);
-    connect(range_, &QComboBox::activated, this, &KernelsPage::load);
-    connect(filter_, &QLineEdit::textChanged, this, [this](const QString& filter) {
-        table_->filter().setWords(filter);
-        summarize();
-    });
-    return tools_;
-}
-
-QWidget* KernelsPage::makePanels()
-{
-    auto* panels = new QWidget;
-    auto* layout = new QHBoxLayout(panels);
-    const int margin = sizes().of(12);
-    layout->setContentsMargins(sizes().margin, margin, sizes().margin, margin);
-    layout->setSpacing(sizes().gap);
-    auto* roofs = new QVBoxLayout;
-    roofs->setContentsMargins(sizes().of(8), sizes().of(4), sizes().of(8), sizes().of(8));
-    noRoofline_ = makeMessage();
-    roofs->addWidget(roofline_, 1);
-    roofs->addWidget(noRoofline_, 1);
-    rooflinePanel_->setContent(roofs);
-    layout->addWidget(durations_, 10);
-    layout->addWidget(rooflinePanel_, 13);
-    layout->addWidget(families_, 8);
-    connect(families_, &FamiliesPanel::familyChosen, this, [this](query::Hue family) {
-        if (grouping_->current() != ByName) { // only kernels have a family each
-            grouping_->setCurrent(ByName);
-            load();
-        }
-        filter_->setText(QStringLiteral("family:") + QString::fromStdString(std::string(hueWord(family))));
-    });
-    connect(durations_, &DurationsPanel::timelineWanted, this, &KernelsPage::showOnTimeline);
-    connect(roofline_, &RooflinePlot::chosen, this, [this](std::int64_t id) {
-        table_->setCurrentId(id);
-        chooseLine(id);
-    });
-    return panels;
 }
 
 } // namespace tilescope::ui
