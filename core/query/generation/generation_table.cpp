@@ -23,24 +23,33 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kGenerationGroups{"iteration", "type", "batch"};
 
-/// Bytes of all parameters that are held on a GPU, at most at one time.
-std::optional<std::int64_t> weightBytesOf(const store::RunReader& reader, RunId run,
-                                          const ProcessFilter& filter)
+/// A process of a run that has several; none: the only one, or unknown.
+ProcessIndex amongSeveral(const TopologyIndex& topology, ProcessIndex process)
+{
+    return topology.hasSeveral() ? process : ProcessIndex{};
+}
+
+/// Bytes of all parameters that each process holds on its GPUs, at most at one time.
+std::map<ProcessIndex, std::int64_t> weightBytesOf(const store::RunReader& reader, RunId run,
+                                                   const ProcessFilter& filter)
 {
     std::map<std::int32_t, analysis::BlockLives<std::int64_t>> lives;
-    std::int64_t held = 0;
-    std::int64_t most = 0;
+    std::map<ProcessIndex, std::int64_t> held;
+    std::map<ProcessIndex, std::int64_t> most;
     reader.eachAllocEvent({.run = run}, [&](const AllocEvent& event) {
         if (!event.device || !filter.hasDevice(event.device))
             return true;
         const bool isParameter = event.category && reader.text(event.category) == "parameters";
         const auto closed =
             lives[event.device.value].apply(event, [&] { return isParameter ? event.bytes : 0; });
-        held += (isParameter && event.action == AllocAction::Alloc ? event.bytes : 0) - closed.value_or(0);
-        most = std::max(most, held);
+        const ProcessIndex process = amongSeveral(filter.topology(), filter.topology().of(event.device));
+        std::int64_t& now = held[process];
+        now += (isParameter && event.action == AllocAction::Alloc ? event.bytes : 0) - closed.value_or(0);
+        most[process] = std::max(most[process], now);
         return true;
     });
-    return most > 0 ? std::optional(most) : std::nullopt;
+    std::erase_if(most, [](const auto& each) { return each.second <= 0; });
+    return most;
 }
 
 /// What the spec of a run of Tilescope's own says of its iterations: a prompt, then a token of each sequence at a time.
@@ -103,12 +112,17 @@ private:
             return;
         }
         addSampledBytes(table, cancelled);
-        table.weightBytes = weightBytesOf(reader_, run_, filter_);
-        for (GenerationRow& row : table.rows)
-            if (!row.bytes && row.onGpu && table.weightBytes && row.iteration.cacheBytes) {
-                row.bytes = *table.weightBytes + *row.iteration.cacheBytes;
+        const std::map<ProcessIndex, std::int64_t> weights = weightBytesOf(reader_, run_, filter_);
+        const auto isSame = [&](const auto& each) { return each.second == weights.begin()->second; };
+        if (!weights.empty() && std::ranges::all_of(weights, isSame))
+            table.weightBytes = weights.begin()->second;
+        for (GenerationRow& row : table.rows) {
+            const auto own = weights.find(amongSeveral(filter_.topology(), row.iteration.process));
+            if (!row.bytes && row.onGpu && own != weights.end() && row.iteration.cacheBytes) {
+                row.bytes = own->second + *row.iteration.cacheBytes;
                 row.bytesSource = BytesSource::Sizes;
             }
+        }
         if (std::ranges::any_of(table.rows, [](const GenerationRow& row) { return !row.bytes; }))
             table.whyNoBytes =
                 "neither metrics of the GPU's memory nor the sizes of weights and cache were recorded";

@@ -91,7 +91,8 @@ struct GenerationTable {
     std::optional<double> bandwidth = {}; ///< B/s that the GPU's memory reaches
     std::string bandwidthFrom = {};       ///< "measured copy", "data sheet of NVIDIA H200"; without one, why
     std::string whyNoBytes = {};          ///< empty: every iteration on a GPU has bytes
-    std::optional<std::int64_t> weightBytes = {}; ///< of all parameters on a GPU
+    std::optional<std::int64_t> weightBytes =
+        {}; ///< of all parameters of a process on its GPUs; none: unknown, or they differ
     /// Of the first tokens: iterations of type prefill that a program waits for. A server's requests are not followed.
     std::optional<TimeFigures> firstToken = {};
     /// Of iterations of type decode: each makes a token a sequence, speculative ones at least one. \see perTokenWords()

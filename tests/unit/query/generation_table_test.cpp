@@ -231,5 +231,51 @@ TEST_F(GenerationOf, SpeculativeIterationsAreNotTheTimeOfAToken)
     EXPECT_EQ(table.perTokenWords(), "time per decode iteration");
 }
 
+TEST_F(GenerationOf, AProcessReadsItsOwnParameters)
+{
+    testing::FakeTrace trace;
+    for (std::int32_t step = 0; step < 2; ++step) {
+        const std::int64_t start = step * 1000;
+        trace.step(step, start, start + 900).range("step/step[DECODE bs=1]", start, start + 900);
+        trace.range("step/decode[bs=1 kv=64]", start, start + 900);
+        trace.kernel(kProductOfDecode, start + 100, start + 200).at("step").launchedAt(start + 10);
+    }
+    trace.alloc(0x100, 1000, 5).category("parameters");
+    trace.alloc(0x200, 5000, 6).category("parameters");
+    TraceBatch batch = trace.batch();
+    batch.allocEvents.back().device = DeviceIndex{1};
+    batch.threads.push_back({.thread = ThreadId{1}, .process = ProcessIndex{0}});
+    RunTopology topology;
+    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
+    for (std::int16_t rank = 0; rank < 2; ++rank) {
+        topology.processes.push_back({.id = ProcessIndex{rank},
+                                      .pid = 100 + rank,
+                                      .host = "node",
+                                      .name = "python",
+                                      .rank = rank,
+                                      .worldSize = 2,
+                                      .clock = ClockIndex{0}});
+        topology.devices.push_back({.id = DeviceIndex{rank}, .ordinal = rank});
+        topology.streams.push_back({.device = DeviceIndex{rank},
+                                    .id = StreamId{7U + static_cast<std::uint32_t>(rank)},
+                                    .process = ProcessIndex{rank},
+                                    .native = 7});
+    }
+    {
+        store::RunWriter writer(file_, trace.strings());
+        writer.beginRun({"serve", "trace", R"({"workload":"trace"})", "h", "Tilescope test"});
+        writer.writeTopology(topology);
+        writer.write(batch);
+        RunResult result;
+        result.device = "cuda:0";
+        writer.endRun(result);
+    }
+    const GenerationTable table = generation(store::RunReader(file_), {});
+    ASSERT_EQ(table.rows.size(), 2U);
+    EXPECT_EQ(table.rows[0].rank, 0);
+    EXPECT_EQ(table.rows[0].bytes, 1000 + 64) << "not the parameters on the GPU of rank 1";
+    EXPECT_FALSE(table.weightBytes) << "the processes hold different numbers";
+}
+
 } // namespace
 } // namespace tilescope::query
