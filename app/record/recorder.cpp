@@ -16,8 +16,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -147,6 +151,46 @@ bool hasRoom() noexcept
     return true;
 }
 
+// The recorder starts a thread in each process, and `tilescope record` has a few processes and threads of the same user.
+constexpr std::size_t kThreadRoom = 16;
+constexpr rlim_t kManyThreads = 4096; ///< a limit that is not looked at
+constexpr std::size_t kProbeStack = std::size_t{256} << 10;
+
+void* awaitRelease(void* isReleased)
+{
+    static_cast<std::atomic<bool>*>(isReleased)->wait(false);
+    return nullptr;
+}
+
+/// Whether a small limit of the user's processes and threads (ulimit -u) leaves room for the recorder's. How many there
+/// are is not to be read, so that it is tried, for less than a millisecond.
+bool hasRoomForThreads() noexcept
+{
+    rlimit limit{};
+    if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kManyThreads)
+        return true;
+    pthread_attr_t small;
+    if (pthread_attr_init(&small) != 0)
+        return false;
+    pthread_attr_setstacksize(&small, kProbeStack);
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::atomic<bool> isReleased{false};
+    std::array<pthread_t, kThreadRoom> threads{};
+    std::size_t count = 0;
+    while (count < threads.size() && pthread_create(&threads[count], &small, &awaitRelease, &isReleased) == 0)
+        ++count;
+    isReleased = true;
+    isReleased.notify_all();
+    for (std::size_t i = 0; i < count; ++i)
+        pthread_join(threads[i], nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&small);
+    return count == threads.size();
+}
+
 /// Says why this process is not recorded.
 void sayUnrecorded(std::string_view reason) noexcept
 {
@@ -159,12 +203,16 @@ void sayUnrecorded(std::string_view reason) noexcept
 template <class Begin> void openRecording(Begin begin) noexcept
 {
     try {
-        if (hasRoom())
-            current.store(begin());
-        else
+        if (!hasRoom())
             sayUnrecorded(
                 "its limit of memory (ulimit -v or -d) leaves less than 512 MiB, which the recorder and "
                 "the program need; raise the limit");
+        else if (!hasRoomForThreads())
+            sayUnrecorded(
+                "its limit of processes and threads (ulimit -u) leaves less than 16, which the recorder "
+                "and the program need; raise the limit");
+        else
+            current.store(begin());
     } catch (const std::system_error&) {
         sayUnrecorded(
             "it may not start another thread; raise its limit of threads or memory (ulimit -u, -v)");

@@ -51,10 +51,10 @@ fs::path controlFolder()
 bool ControlSocket::open(std::int64_t recorder) noexcept
 {
     try {
-        const fs::path folder = controlFolder();
+        fs::path folder = controlFolder();
         if (folder.empty())
             return false;
-        const fs::path path =
+        fs::path path =
             folder / (std::to_string(recorder) + "-" + std::to_string(getpid()) + std::string(kSuffix));
         const auto address = addressOf(path);
         descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -66,8 +66,9 @@ bool ControlSocket::open(std::int64_t recorder) noexcept
             abandon();
             return false;
         }
-        path_ = path;
-        if (chmod(path.c_str(), 0600) != 0 || listen(descriptor_, 8) != 0) {
+        path_.swap(path);
+        folder_.swap(folder);
+        if (chmod(path_.c_str(), 0600) != 0 || listen(descriptor_, 8) != 0) {
             close();
             return false;
         }
@@ -105,7 +106,7 @@ void ControlSocket::close() noexcept
     if (path_.empty())
         return;
     unlink(path_.c_str());
-    rmdir(path_.parent_path().c_str()); // fails while it holds sockets of others
+    rmdir(folder_.c_str()); // fails while it holds sockets of others
     path_.clear();
 }
 

@@ -37,6 +37,7 @@ public:
 private:
     int descriptor_ = -1;
     std::filesystem::path path_;
+    std::filesystem::path folder_; ///< of `path_`: there may be no memory when it is closed
 };
 
 /// The ids of those that obeyed a verb.

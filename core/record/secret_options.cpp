@@ -7,20 +7,32 @@ namespace tilescope::record {
 
 namespace {
 
+enum class Form { Any, Joined, Alone }; ///< -pX or -p X; in another form the option means something else
 struct ProgramOption {
     std::string_view program;
     std::string_view letters;
-    bool isJoinedOnly; ///< alone, the option means something else
+    Form form;
 };
-constexpr std::array kProgramOptions{
-    ProgramOption{"mysql", "p", true},        ProgramOption{"mysqldump", "p", true},
-    ProgramOption{"mysqladmin", "p", true},   ProgramOption{"mariadb", "p", true},
-    ProgramOption{"mariadb-dump", "p", true}, ProgramOption{"7z", "p", true},
-    ProgramOption{"curl", "uU", true},        ProgramOption{"sshpass", "p", false},
-    ProgramOption{"redis-cli", "a", false},   ProgramOption{"mongo", "p", false},
-    ProgramOption{"mongosh", "p", false},     ProgramOption{"ldapsearch", "w", false},
-    ProgramOption{"zip", "P", false},         ProgramOption{"unzip", "P", false},
-    ProgramOption{"smbclient", "U", false}};
+constexpr std::array kProgramOptions{ProgramOption{"mysql", "p", Form::Joined},
+                                     ProgramOption{"mysqldump", "p", Form::Joined},
+                                     ProgramOption{"mysqladmin", "p", Form::Joined},
+                                     ProgramOption{"mariadb", "p", Form::Joined},
+                                     ProgramOption{"mariadb-dump", "p", Form::Joined},
+                                     ProgramOption{"7z", "p", Form::Joined},
+                                     ProgramOption{"curl", "uU", Form::Joined},
+                                     ProgramOption{"sshpass", "p", Form::Any},
+                                     ProgramOption{"redis-cli", "a", Form::Any},
+                                     ProgramOption{"mongo", "p", Form::Any},
+                                     ProgramOption{"mongosh", "p", Form::Any},
+                                     ProgramOption{"ldapsearch", "w", Form::Any},
+                                     ProgramOption{"zip", "P", Form::Any},
+                                     ProgramOption{"unzip", "P", Form::Any},
+                                     ProgramOption{"smbclient", "U", Form::Any},
+                                     ProgramOption{"openssl", "kK", Form::Alone},
+                                     ProgramOption{"ssh-keygen", "NP", Form::Alone},
+                                     ProgramOption{"login", "p", Form::Alone}, // docker login
+                                     ProgramOption{"docker", "", Form::Alone},
+                                     ProgramOption{"podman", "", Form::Alone}};
 
 } // namespace
 
@@ -35,9 +47,9 @@ SecretOption secretOption(std::string_view program, std::string_view word)
         return SecretOption::None;
     for (const ProgramOption& each : kProgramOptions)
         if (each.program == program && each.letters.find(word[1]) != std::string_view::npos)
-            return word.size() > 2     ? SecretOption::Joined
-                   : each.isJoinedOnly ? SecretOption::None
-                                       : SecretOption::Separate;
+            return word.size() > 2
+                       ? (each.form == Form::Alone ? SecretOption::None : SecretOption::Joined)
+                       : (each.form == Form::Joined ? SecretOption::None : SecretOption::Separate);
     return SecretOption::None;
 }
 

@@ -328,7 +328,7 @@ private:
     {
         if (isQuote(at))
             return endOfQuoted(at);
-        if (charAt(at) == '{' || charAt(at) == '[')
+        if (charAt(at) == '{' || charAt(at) == '[' || charAt(at) == '(')
             return endOfBrackets(at);
         if (isColon && containsOneOf(lowerCase(name), {"authorization", "cookie"}))
             return endOfHeader(at);
@@ -629,7 +629,7 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     const std::string before = std::exchange(before_, std::string(word));
     const bool wasLogin = std::exchange(afterLogin_, lower == "login");
     const bool wasUser =
-        std::exchange(afterUser_, word == "-u" || word == "--user" || word == "--proxy-user");
+        std::exchange(afterUser_, isOneOf(word, {"-u", "--user", "--proxy-user", "--login"}));
     if (std::exchange(masksNext_, false)) {
         // `Authorization: Bearer X` as three words; an option in place of a value may have a value of its own.
         masksNext_ =

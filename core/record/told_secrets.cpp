@@ -72,6 +72,21 @@ bool looksLikePassword(std::string_view text, std::size_t at)
            std::ranges::any_of(wordAt(text, at), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+/// Whether a value mixes letters and digits as no word of a language does.
+bool hasFormOfPassword(std::string_view text, std::size_t at)
+{
+    constexpr std::size_t kShortest = 6;
+    std::string word = wordAt(text, at);
+    while (!word.empty() && (isQuoteMark(word.back()) || word.back() == '.' || word.back() == ','))
+        word.pop_back();
+    if (!word.empty() && isQuoteMark(word.front()))
+        word.erase(0, 1);
+    return word.size() >= kShortest &&
+           std::ranges::any_of(word, [](unsigned char c) { return std::isdigit(c) != 0; }) &&
+           std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0; }) &&
+           std::ranges::none_of(word, [](char c) { return c == '/' || c == '<' || c == '['; });
+}
+
 } // namespace
 
 std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_t end)
@@ -79,6 +94,7 @@ std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_
     constexpr std::size_t kNone = std::string_view::npos;
     constexpr std::array<std::string_view, 4> kLinks{"to", "is", "as", "was"};
     constexpr std::array<std::string_view, 3> kOwners{"of", "for", "in"};
+    constexpr std::array<std::string_view, 6> kArticles{"the", "a", "my", "our", "your", "this"};
     constexpr int kMostBetween = 4; // set the new database password to X
     std::size_t value = skipBlanks(text, end);
     if (value == end || value == text.size())
@@ -105,16 +121,22 @@ std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_
     }
     const auto afterWord = [text](std::size_t at) { return skipBlanks(text, at + wordAt(text, at).size()); };
     std::size_t link = value;
-    if (isAmong(wordAt(text, link), kOwners)) // the password of root is X
-        link = afterWord(afterWord(link));
+    if (isAmong(wordAt(text, link), kOwners)) { // the password of the root is X
+        link = afterWord(link);
+        link = afterWord(isAmong(wordAt(text, link), kArticles) ? afterWord(link) : link);
+    }
     const bool isLinked = link < text.size() && isAmong(wordAt(text, link), kLinks);
     if (isLinked)
         value = afterWord(link);
+    const bool isQuotedToken = name == "token" && !isLinked && isQuoteMark(text[value]);
+    if (isQuotedToken)
+        return hasFormOfPassword(text, value) ? value : kNone;
     if (value == text.size() || !(isPassword || (hasParts && isSecret(name, wordAt(text, value)))))
         return kNone;
-    const bool isTold = isLinked    ? isSet || looksLikePassword(text, value)
-                        : isSetHere ? hasParts || name != "password" || looksLikePassword(text, value)
-                                    : isPassword && isQuoteMark(text[value]);
+    const bool isTold = isLinked ? isSet || looksLikePassword(text, value)
+                        : isSetHere
+                            ? hasParts || name != "password" || looksLikePassword(text, value)
+                            : isPassword && (isQuoteMark(text[value]) || hasFormOfPassword(text, value));
     return isTold ? value : kNone;
 }
 

@@ -521,6 +521,7 @@ def _record_frames(recorder):
 
 
 def _record_optimizers(recorder, optimizer_module, with_ranges):
+    import contextlib
     import functools
 
     torch = sys.modules["torch"]
@@ -551,11 +552,18 @@ def _record_optimizers(recorder, optimizer_module, with_ranges):
             if not torch.compiler.is_compiling():
                 return end_step(optimizer, arguments, named)
 
+    class Hook(functools.partial):
+        """A hook that a pickle holds as a function which does nothing: dill writes the hooks of every optimizer into it, and whoever
+        reads it may have no recorder."""
+
+        def __reduce_ex__(self, protocol):
+            return getattr, (contextlib.nullcontext(), "__exit__")
+
     # Python calls the library in place of these two; through partial() 3.11 does so as well.
     recorder.step_hooks(type(begin).__basicsize__, begin, end)
     if with_ranges:
-        optimizer_module.register_optimizer_step_pre_hook(functools.partial(begin))
-    optimizer_module.register_optimizer_step_post_hook(functools.partial(end))
+        optimizer_module.register_optimizer_step_pre_hook(Hook(begin))
+    optimizer_module.register_optimizer_step_post_hook(Hook(end))
 
 
 def _record_collectives(recorder, module):

@@ -672,11 +672,13 @@ TEST_F(Record, CtrlCEndsTheWaitAndNotTheProcess)
 TEST_F(Record, NeverFailsTheProgramWhenMemoryRunsOut)
 {
     const fs::path counts = folder_.path() / "counts";
+    const testing::TemporaryFolder sockets;
     // From the allocation `first` on, none of the recorder succeeds.
     const auto recordWith = [&](long first) {
         fs::remove(folder_.path() / "t.tscope");
         return record({RECORDED_PROGRAM, "exit"},
                       {{"LD_PRELOAD", FAULT_SHIM},
+                       {"XDG_RUNTIME_DIR", sockets.path().string()}, // it has a control socket
                        {"FAULT_PROGRAM", "recorded_program"},
                        {"FAULT_MEMORY", "libtilescope_record " + std::to_string(first)},
                        {"FAULT_OPERATIONS", counts.string()}});
@@ -709,6 +711,42 @@ TEST_F(Record, SaysThatAProcessMayNotStartAThread)
     EXPECT_THAT(result.err, HasSubstr("was not recorded: it may not start another thread"));
 }
 #endif
+
+/// Runs a command as a user of whom nothing else runs, in a folder of its own.
+constexpr const char* kAsAnotherUser = R"(
+import os, sys
+folder, user = sys.argv[1], int(sys.argv[2])
+os.makedirs(folder + '/of user', exist_ok=True)
+os.chmod(folder, 0o711)
+os.chown(folder + '/of user', user, user)
+os.chdir(folder + '/of user')
+os.setgroups([])
+os.setgid(user)
+os.setuid(user)
+os.environ['HOME'] = os.getcwd()
+os.execvp(sys.argv[3], sys.argv[3:])
+)";
+
+TEST_F(Record, LeavesTheThreadsToAProgramThatMayHaveFew)
+{
+    const std::string user = std::to_string(200'000 + getpid() % 100'000);
+    const std::string become = script("become.py", kAsAnotherUser);
+    const auto limited = [&](const char* most) {
+        return run({PYTHON_PROGRAM, become, folder_.path().string(), user, TILESCOPE_PROGRAM, "record", "-o",
+                    "t.tscope", "--", "prlimit", std::string("--nproc=") + most, RECORDED_PROGRAM, "exit"});
+    };
+    if (geteuid() != 0 || run({PYTHON_PROGRAM, become, folder_.path().string(), user, "prlimit", "--nproc=20",
+                               RECORDED_PROGRAM, "exit"})
+                                  .code != 7)
+        GTEST_SKIP() << "only root can become another user, who must be able to start the program";
+    const ProgramResult few = limited("12");
+    EXPECT_EQ(few.code, 7) << few.err;
+    EXPECT_EQ(few.out, "three steps\n");
+    EXPECT_THAT(few.err, HasSubstr("was not recorded: its limit of processes and threads (ulimit -u)"));
+    const ProgramResult enough = limited("40");
+    EXPECT_EQ(enough.code, 7) << enough.err;
+    EXPECT_THAT(enough.err, HasSubstr("run 1 of"));
+}
 
 TEST_F(Record, LeavesTheMemoryToAProgramThatMayHaveLittle)
 {

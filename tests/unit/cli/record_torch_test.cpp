@@ -105,6 +105,26 @@ TEST_F(RecordTorch, SaysThatOptimizersMadeStepsWithoutModules)
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
+/// dill writes the global hooks of the optimizers into the pickle of every optimizer.
+TEST_F(RecordTorch, PicklesOfTheProgramNeedNoRecorder)
+{
+    const std::string hooks =
+        "import pickle, sys, torch\n"
+        "optimizers = sys.modules['torch.optim.optimizer']\n"
+        "hooks = [optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks]\n"
+        "pickle.dump(hooks, open('hooks', 'wb'))\n";
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("dumps.py", steps(hooks, "closure(); optimizer.step()"))});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(show({"steps"}).size(), 3U);
+    const ProgramResult loaded =
+        run({PYTHON_PROGRAM, "-c",
+             "import pickle\n"
+             "hooks = pickle.load(open('hooks', 'rb'))\n"
+             "print([hook(None, (), {}) for kind in hooks for hook in kind.values()])"});
+    EXPECT_EQ(loaded.out, "[None, None]\n") << loaded.err;
+}
+
 /// The phases and the memory of a step are the same whether the program calls them or the optimizer by its closure.
 TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
 {

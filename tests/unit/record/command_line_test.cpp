@@ -207,6 +207,16 @@ const std::vector<Words>& secrets()
         {"sql", "-e", "CREATE USER a IDENTIFIED BY 'S3cretV4lue'"},
         {"sql", "-e", "ALTER USER a IDENTIFIED WITH native_password BY \"S3cretV4lue\""},
         {"sql", "-e", "create user a identified by S3cretV4lue"},
+        {"bash", "-c", "docker login -u bob -p S3cretV4lue host"},
+        {"az", "login", "--service-principal", "-u", "app", "-p", "S3cretV4lue", "--tenant", "t"},
+        {"openssl", "enc", "-aes-256-cbc", "-k", "S3cretV4lue", "-in", "a"},
+        {"ssh-keygen", "-N", "S3cretV4lue", "-f", "k"},
+        {"nmcli", "dev", "wifi", "connect", "net", "password", "S3cretV4lue"},
+        {"the passphrase of the key is S3cretV4lue"},
+        {"please log in with password S3cretV4lue and start"},
+        {"log in as bob with the token \"S3cretV4lue\""},
+        {"python", "-c", "requests.get(u, auth=('bob', 'S3cretV4lue'))"},
+        {"python", "s.py", "--login", "bob:S3cretV4lue"},
     };
     return all;
 }
@@ -263,6 +273,10 @@ TEST(MaskedCommandLine, KeepsWhatIsCertainlyNoSecret)
                             {"the token is decoded by the tokenizer"},
                             {"sorted by 'name'"},
                             {"set password policy to strict"},
+                            {"bash", "-c", "docker login host && docker run -p 8080:80 image"},
+                            {"a password of the form letters and digits"},
+                            {"password protected files of phase2 are skipped"},
+                            {"use the token \"<0x0A>\" and the token '50256'"},
                             {"tool", "set", "bypass", "on"},
                             {"python", "-c", "s = set(); secret_santa(s)"}}) {
         std::string line;
