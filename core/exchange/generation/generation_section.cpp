@@ -63,6 +63,42 @@ std::string partsText(const GenerationSummary& summary)
                 : ".");
 }
 
+std::string timedText(const analysis::Statistics& times, const std::optional<double>& p99)
+{
+    constexpr double kNsOfMs = 1e6;
+    return "median " + nsText(times.median * kNsOfMs) + (p99 ? ", p99 " + nsText(*p99 * kNsOfMs) : "") +
+           ", n " + std::to_string(times.n) + ": ";
+}
+
+/// Of runs whose steps were timed without tracing, those times.
+void addTimes(const GenerationTable& generation, std::vector<std::string>& notes)
+{
+    const query::GenerationFigures timed = generation.timed.value_or(query::GenerationFigures{});
+    if (timed.firstTokenMs)
+        notes.push_back("Time to first token: " + timedText(*timed.firstTokenMs, {}) + "timed generations.");
+    else if (generation.firstToken)
+        notes.push_back("Time to first token: " + figuresText(*generation.firstToken) +
+                        (generation.source == IterationSource::Steps ? ": a traced prefill step."
+                         : generation.source == IterationSource::Marks
+                             ? ": a marked prefill iteration."
+                             : ": a prefill iteration, from the call "
+                               "of the model until the next call."));
+    else if (const GenerationSummary* const prefill = generation.of(StepType::Prefill))
+        notes.push_back("A prefill iteration takes " + figuresText(prefill->wall) +
+                        "; how long requests wait before it was not recorded.");
+    if (timed.perTokenMs) {
+        notes.push_back("Time per output token: " + timedText(*timed.perTokenMs, timed.perTokenP99Ms) +
+                        "timed steps. The rows are traced steps: tracing takes time as well.");
+    } else if (generation.perToken) {
+        const std::string_view words = generation.perTokenWords();
+        notes.push_back("T" + std::string(words.substr(1)) + ": " + figuresText(*generation.perToken) +
+                        (words == "time per output token"
+                             ? ": a decode iteration makes a token of each sequence."
+                             : ": a speculative one makes one token or more of each sequence; how many was "
+                               "not recorded."));
+    }
+}
+
 std::string wordOfBytes(const GenerationTable& table, BytesSource source)
 {
     if (source == BytesSource::Metrics)
@@ -239,24 +275,7 @@ std::vector<std::string> generationNotes(const GenerationTable& generation)
     if (std::ranges::any_of(generation.rows, [](const GenerationRow& row) { return row.onGpu; }))
         notes.emplace_back(
             "GPU busy and GPU waits add up to the wall; attention to copies add up to GPU busy.");
-    if (generation.firstToken)
-        notes.push_back("Time to first token: " + figuresText(*generation.firstToken) +
-                        (generation.source == IterationSource::Steps ? ": a traced prefill step."
-                         : generation.source == IterationSource::Marks
-                             ? ": a marked prefill iteration."
-                             : ": a prefill iteration, from the call "
-                               "of the model until the next call."));
-    else if (const GenerationSummary* const prefill = generation.of(StepType::Prefill))
-        notes.push_back("A prefill iteration takes " + figuresText(prefill->wall) +
-                        "; how long requests wait before it was not recorded.");
-    if (generation.perToken) {
-        const std::string_view words = generation.perTokenWords();
-        notes.push_back("T" + std::string(words.substr(1)) + ": " + figuresText(*generation.perToken) +
-                        (words == "time per output token"
-                             ? ": a decode iteration makes a token of each sequence."
-                             : ": a speculative one makes one token or more of each sequence; how many was "
-                               "not recorded."));
-    }
+    addTimes(generation, notes);
     for (const GenerationSummary& summary : generation.types)
         if (summary.type != StepType::Other)
             notes.push_back(partsText(summary));

@@ -5,6 +5,7 @@
 #include "core/analysis/work/device_sheets.h"
 #include "core/base/error.h"
 #include "core/config/schema.h"
+#include "core/model/generation.h"
 #include "core/model/metric.h"
 #include "core/query/generation/iteration_parts.h"
 #include "core/query/kernels/metrics_table.h"
@@ -66,6 +67,7 @@ void addSpec(const ExperimentSpec& spec, std::vector<GenerationRow>& rows)
         iteration.prompts = isPrefill ? std::optional<std::int64_t>(spec.batch) : std::nullopt;
         iteration.context = static_cast<double>(context);
         iteration.newTokens = spec.batch * (isPrefill ? spec.context : 1);
+        iteration.cacheBytes = decodedBytes(spec, context - 1).count - decodedWeightBytes(spec).count;
     }
 }
 
@@ -94,9 +96,11 @@ public:
         }
         if (table.rows.empty())
             return table;
-        if (const std::optional<ExperimentSpec> spec = config::specOf(table.run.specJson);
-            spec && spec->mode == Mode::Generate)
-            addSpec(*spec, table.rows);
+        spec_ = config::specOf(table.run.specJson);
+        if (spec_ && spec_->mode == Mode::Generate) {
+            addSpec(*spec_, table.rows);
+            table.timed = generationFigures(reader_, table.run, reader_.samples(run_));
+        }
         if (!addIterationParts(reader_, run_, filter_, table.rows, cancelled))
             return GenerationTable{.run = std::move(table.run)};
         addBytes(table, cancelled);
@@ -112,7 +116,11 @@ private:
             return;
         }
         addSampledBytes(table, cancelled);
-        const std::map<ProcessIndex, std::int64_t> weights = weightBytesOf(reader_, run_, filter_);
+        std::map<ProcessIndex, std::int64_t> weights;
+        if (spec_ && spec_->mode == Mode::Generate)
+            weights[{}] = decodedWeightBytes(*spec_).count; // it runs in one process
+        else
+            weights = weightBytesOf(reader_, run_, filter_);
         const auto isSame = [&](const auto& each) { return each.second == weights.begin()->second; };
         if (!weights.empty() && std::ranges::all_of(weights, isSame))
             table.weightBytes = weights.begin()->second;
@@ -245,6 +253,7 @@ private:
     RunId run_;
     ProcessQuery topology_;
     ProcessFilter filter_;
+    std::optional<ExperimentSpec> spec_; ///< of a run of Tilescope's own
 };
 
 std::optional<double> percentOf(const std::optional<double>& bandwidth, std::optional<double> bytes,

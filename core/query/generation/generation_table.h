@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/generation/iterations.h"
+#include "core/query/runs/generation_figures.h"
 
 #include <array>
 #include <cstdint>
@@ -97,6 +98,7 @@ struct GenerationTable {
     std::optional<TimeFigures> firstToken = {};
     /// Of iterations of type decode: each makes a token a sequence, speculative ones at least one. \see perTokenWords()
     std::optional<TimeFigures> perToken = {};
+    std::optional<GenerationFigures> timed = {}; ///< of a run of mode generate, whose rows are traced steps
     Nanoseconds between{
         0}; ///< from the end of an iteration to the next of the same generation, or of a server
 

@@ -1,5 +1,8 @@
 #include "core/query/generation/generation_table.h"
 
+#include "core/config/schema.h"
+#include "core/config/spec_file.h"
+#include "core/model/generation.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
@@ -8,6 +11,7 @@
 
 #include <numeric>
 #include <string>
+#include <vector>
 
 namespace tilescope::query {
 namespace {
@@ -275,6 +279,47 @@ TEST_F(GenerationOf, AProcessReadsItsOwnParameters)
     EXPECT_EQ(table.rows[0].rank, 0);
     EXPECT_EQ(table.rows[0].bytes, 1000 + 64) << "not the parameters on the GPU of rank 1";
     EXPECT_FALSE(table.weightBytes) << "the processes hold different numbers";
+}
+
+TEST_F(GenerationOf, ARunOfModeGenerateHasItsTimedStepsAndTheBytesOfItsSpec)
+{
+    const ExperimentSpec spec =
+        config::parseSpec("workload: lm\nmode: generate\nsize: tiny\nbatch: 3\ncontext: 10\nnew_tokens: 4\n",
+                          "s.yaml")
+            .front();
+    testing::FakeTrace trace;
+    for (std::int32_t step = 0; step < 4; ++step) {
+        const std::int64_t start = step * 1000;
+        trace.step(step, start, start + 900)
+            .range(step == 0 ? "step/prefill" : "step/decode", start, start + 800);
+        trace.kernel(kProductOfDecode, start + 100, start + 200).at("step").launchedAt(start + 10);
+    }
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    std::vector<Sample> samples{{0, SampleKind::Measure, Phase::Prefill, Nanoseconds(20 * kMillisecond)},
+                                {0, SampleKind::Measure, Phase::Sample, Nanoseconds(kMillisecond)}};
+    for (int token = 1; token < 4; ++token)
+        samples.push_back({token, SampleKind::Measure, Phase::Step, Nanoseconds(5 * kMillisecond)});
+    {
+        store::RunWriter writer(file_, trace.strings());
+        writer.beginRun({"generation", "lm", config::toJson(spec), config::specHash(spec), "test"});
+        writer.writeSamples(samples);
+        writer.write(trace.batch());
+        RunResult result;
+        result.device = "cuda:0";
+        writer.endRun(result);
+    }
+    const GenerationTable table = generation(store::RunReader(file_), {});
+    EXPECT_EQ(table.source, IterationSource::Steps);
+    ASSERT_EQ(table.rows.size(), 4U);
+    EXPECT_EQ(table.rows[1].iteration.context, 11);
+    EXPECT_EQ(table.rows[1].bytes, decodedBytes(spec, 10).count);
+    EXPECT_EQ(table.rows[1].bytesSource, BytesSource::Sizes);
+    ASSERT_NE(table.of(StepType::Decode), nullptr);
+    EXPECT_DOUBLE_EQ(table.of(StepType::Decode)->bytes.value_or(0), meanDecodedBytes(spec));
+    ASSERT_TRUE(table.timed);
+    EXPECT_DOUBLE_EQ(table.timed->firstTokenMs.value().median, 21);
+    EXPECT_DOUBLE_EQ(table.timed->perTokenMs.value().median, 5);
+    EXPECT_DOUBLE_EQ(table.perToken.value().p50, 900) << "of traced steps";
 }
 
 } // namespace
