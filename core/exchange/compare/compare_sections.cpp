@@ -99,7 +99,12 @@ Table tokensTable(const ComparisonPtr& comparison)
     using query::ComparedToken;
     const ColumnsOf column(comparison, comparison->tokens);
     const Shown time{.unit = Unit::Nanoseconds, .unitGroup = 1};
-    return {.heading = "Generation: a decode iteration makes a token of each sequence",
+    const auto perToken = std::ranges::find(comparison->tokens, "per_token_p50", &query::ComparedToken::what);
+    const bool isSpeculative =
+        perToken != comparison->tokens.end() && perToken->words.starts_with("time per decode");
+    return {.heading = isSpeculative
+                           ? "Generation: a decode iteration makes one token or more of each sequence"
+                           : "Generation: a decode iteration makes a token of each sequence",
             .columns = {column.programs("what", &ComparedToken::what),
                         column.people("what", &ComparedToken::words, {.keep = 2}),
                         column("a_ns", "A", &ComparedToken::a, time),
