@@ -126,7 +126,7 @@ private:
                         .unrecorded = row.unrecorded};
         const auto found = marks_.find({row.inRun, row.step});
         if (found == marks_.end())
-            return isTyped ? std::vector{withCall(std::move(whole))} : std::vector<Iteration>{};
+            return isTyped ? withCalls(std::move(whole)) : std::vector<Iteration>{};
         std::vector<MarkedRange> marks = found->second;
         std::ranges::stable_sort(marks, {}, [](const MarkedRange& each) {
             return std::tuple(each.time.start, -each.time.end.time_since_epoch());
@@ -141,14 +141,34 @@ private:
             return parts;
         for (const MarkedRange& each : found->second)
             addMark(whole, each.mark);
-        return {withCall(std::move(whole))};
+        return withCalls(std::move(whole));
     }
 
-    Iteration withCall(Iteration iteration) const
+    /// The iteration with its call of a model; one for each call where the program marks a loop of them as decode.
+    std::vector<Iteration> withCalls(Iteration iteration) const
     {
-        if (const auto call = calls_.find({iteration.process, iteration.number}); call != calls_.end())
-            iteration.call = call->second;
-        return iteration;
+        const auto found = calls_.find({iteration.process, iteration.number});
+        if (found == calls_.end())
+            return {std::move(iteration)};
+        // A model that drafts tokens takes less time than the one that decodes.
+        const std::vector<analysis::Interval>& calls =
+            std::ranges::max_element(found->second, {}, [](const auto& each) {
+                return analysis::lengthOf(each.second);
+            })->second;
+        if (calls.size() == 1 || iteration.type != StepType::Decode || !framework_.empty()) {
+            iteration.call = analysis::Interval{calls.front().start, calls.back().end};
+            return {std::move(iteration)};
+        }
+        std::vector<Iteration> parts;
+        for (std::size_t i = 0; i < calls.size(); ++i)
+            parts.push_back({.process = iteration.process,
+                             .type = iteration.type,
+                             .sequences = iteration.sequences,
+                             .newTokens = iteration.sequences,
+                             .wall = {i == 0 ? iteration.wall.start : calls[i].start,
+                                      i + 1 < calls.size() ? calls[i + 1].start : iteration.wall.end},
+                             .call = calls[i]});
+        return parts;
     }
 
     static std::int32_t generationOf(std::map<ProcessIndex, std::int32_t>& generations,
@@ -185,8 +205,11 @@ private:
             const auto [isModel, isNewPath] = models.try_emplace(range.path, false);
             if (isNewPath && range.path)
                 isModel->second = !modelOf(reader_.text(range.path)).empty();
-            if (isModel->second && framework_.empty())
-                calls_.try_emplace(key, analysis::Interval{range.start, range.end});
+            if (!isModel->second || !framework_.empty())
+                return true;
+            std::vector<analysis::Interval>& calls = calls_[key][range.path];
+            if (calls.empty() || range.start >= calls.back().end)
+                calls.push_back({range.start, range.end});
             return true;
         });
     }
@@ -195,7 +218,8 @@ private:
     ProcessQuery topology_;
     ProcessFilter filter_;
     std::map<StepKey, std::vector<MarkedRange>> marks_;
-    std::map<StepKey, analysis::Interval> calls_; ///< the first call of a model in a step
+    std::map<StepKey, std::map<StringId, std::vector<analysis::Interval>>>
+        calls_; ///< of models, by step and path
     std::string framework_;
     bool areNamed_ = false; ///< names of steps are marks
 };

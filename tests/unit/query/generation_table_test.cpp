@@ -322,5 +322,37 @@ TEST_F(GenerationOf, ARunOfModeGenerateHasItsTimedStepsAndTheBytesOfItsSpec)
     EXPECT_DOUBLE_EQ(table.perToken.value().p50, 900) << "of traced steps";
 }
 
+TEST_F(GenerationOf, CallsOfAModelInAMarkedLoopAreIterations)
+{
+    testing::FakeTrace trace;
+    trace.step(0, 0, 900).range("step/prefill", 0, 900).range("step/LlamaForCausalLM_0", 10, 500);
+    trace.kernel(kProductOfDecode, 100, 300).at("step/LlamaForCausalLM_0").launchedAt(20);
+    trace.step(1, 1000, 4000).range("step/decode", 1000, 4000);
+    for (std::int64_t from = 1000; from < 4000; from += 1000) {
+        trace.range("step/LlamaForCausalLM_0", from + 10, from + 500);
+        trace.range("step/DraftModel_0", from + 600, from + 650);
+        trace.range("step/DraftModel_0", from + 700, from + 750);
+        trace.kernel(kProductOfDecode, from + 100, from + 300)
+            .at("step/LlamaForCausalLM_0")
+            .launchedAt(from + 20);
+        trace.kernel("vectorized_elementwise_kernel", from + 800, from + 840)
+            .at("step")
+            .launchedAt(from + 790);
+    }
+    const GenerationTable table = read(trace);
+    ASSERT_EQ(table.rows.size(), 4U);
+    expectSums(table);
+    EXPECT_EQ(table.rows[0].iteration.type, StepType::Prefill);
+    for (std::size_t i = 1; i < table.rows.size(); ++i) {
+        EXPECT_EQ(table.rows[i].iteration.type, StepType::Decode) << i;
+        EXPECT_EQ(table.rows[i].iteration.generation, 0) << i;
+        EXPECT_EQ(table.rows[i].part(GenerationPart::Products), Nanoseconds(200)) << i;
+        EXPECT_EQ(table.rows[i].part(GenerationPart::Sampling), Nanoseconds(40)) << i;
+    }
+    EXPECT_EQ(table.rows[1].wall(), Nanoseconds(1010)) << "from the range's begin to the second call";
+    EXPECT_EQ(table.rows[2].wall(), Nanoseconds(1000));
+    EXPECT_EQ(table.rows[3].wall(), Nanoseconds(990));
+}
+
 } // namespace
 } // namespace tilescope::query
