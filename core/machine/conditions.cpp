@@ -43,6 +43,17 @@ std::map<int, Nanoseconds> waitsOfThreads()
     return waits;
 }
 
+/// The shares of the time between two moments in which the threads that lived throughout waited for a core.
+std::vector<double> waitingShares(const Conditions& from, const Conditions& to)
+{
+    const auto elapsed = static_cast<double>((to.at - from.at).count());
+    std::vector<double> shares;
+    for (const auto& [thread, waited] : to.waited)
+        if (const auto before = from.waited.find(thread); before != from.waited.end() && elapsed > 0)
+            shares.push_back(static_cast<double>((waited - before->second).count()) / elapsed);
+    return shares;
+}
+
 /// The columns are cpu user nice system idle iowait irq softirq steal …
 void readTicks(Conditions& conditions)
 {
@@ -78,13 +89,17 @@ Conditions conditionsNow(std::optional<int> gpu)
 
 std::optional<double> waitingShare(const Conditions& from, const Conditions& to)
 {
-    const auto elapsed = static_cast<double>((to.at - from.at).count());
-    std::optional<double> largest;
-    for (const auto& [thread, waited] : to.waited)
-        if (const auto before = from.waited.find(thread); before != from.waited.end() && elapsed > 0)
-            largest = std::max(largest.value_or(0),
-                               static_cast<double>((waited - before->second).count()) / elapsed);
-    return largest;
+    const std::vector<double> shares = waitingShares(from, to);
+    return shares.empty() ? std::nullopt : std::optional(std::ranges::max(shares));
+}
+
+std::optional<double> someWaitingShare(const Conditions& from, const Conditions& to)
+{
+    const std::vector<double> shares = waitingShares(from, to);
+    double allHadCores = 1;
+    for (const double share : shares)
+        allHadCores *= 1 - std::clamp(share, 0.0, 1.0);
+    return shares.empty() ? std::nullopt : std::optional(1 - allHadCores);
 }
 
 std::optional<double> stolenShare(const Conditions& from, const Conditions& to)

@@ -29,6 +29,9 @@ Conditions conditionsNow(std::optional<int> gpu);
 /// The largest share of the time between two moments that one thread waited for a core, over the threads that
 /// existed at both. None if the kernel does not account for it.
 std::optional<double> waitingShare(const Conditions& from, const Conditions& to);
+/// The share of the time in which at least one of these threads waited for a core, if they waited independently: 1 less the
+/// product of the shares in which each had one. None if the kernel does not account for it.
+std::optional<double> someWaitingShare(const Conditions& from, const Conditions& to);
 std::optional<double> stolenShare(const Conditions& from, const Conditions& to);
 
 /// The reasons for which the GPU reduced its clocks at either moment, without the ordinary ones: idle,

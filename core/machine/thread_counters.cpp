@@ -31,6 +31,7 @@ constexpr double kPercentOfNs = 100 / 1e9;
 constexpr SourceCounter kThreadCounters[] = {
     {kOneThreadCounter, "%", Kind::Total, kPercentOfNs},
     {kWaitingCounter, "%", Kind::Total, kPercentOfNs},
+    {kSomeWaitingCounter, "%", Kind::Total, kPercentOfNs},
 };
 
 constexpr std::size_t kMostThreads = 2048; // the reading of more takes too long
@@ -39,6 +40,7 @@ constexpr std::size_t kMostThreads = 2048; // the reading of more takes too long
 struct ThreadTime {
     std::uint64_t ran = 0;
     std::uint64_t waited = 0; ///< could run, and had no core; counted when it gets one
+    std::uint64_t owed = 0;   ///< what it waited before the last readings, and they do not contain
 };
 
 /// The first two numbers of schedstat; none of a thread that has ended, or if the kernel does not count.
@@ -85,6 +87,7 @@ public:
             return;
         values[0] = ofOneThread_;
         values[1] = waitedTold_;
+        values[2] = someWaited_;
     }
 
 private:
@@ -104,33 +107,46 @@ private:
     /// Adds what the threads did since the reading before.
     /// \param used  processor time of the processes in this time, ns
     /// \return      whether it is known: not if threads come and go between readings
-    bool add(const std::unordered_map<std::string, ThreadTime>& threads, Nanoseconds elapsed,
-             std::uint64_t used)
+    bool add(std::unordered_map<std::string, ThreadTime>& threads, Nanoseconds elapsed, std::uint64_t used)
     {
         constexpr std::uint64_t kIdle = 100;   // a hundredth of the time: nothing ran
         constexpr std::uint64_t kWorking = 10; // a tenth of what the busiest thread ran
         constexpr double kMostly = 0.8;
-        const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(0, elapsed.count()));
-        std::vector<ThreadTime> growths;
+        const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(1, elapsed.count()));
+        struct Growth {
+            std::uint64_t ran = 0;
+            std::uint64_t waited = 0;
+            std::uint64_t waitedWithin = 0; ///< of it, what fits between the readings
+        };
+        std::vector<Growth> growths;
         std::uint64_t busiest = 0;
         std::uint64_t seen = 0;
-        for (const auto& [thread, now] : threads) {
+        for (auto& [thread, now] : threads) {
             const auto found = threads_.find(thread);
             // A new thread began after the reading before.
             const ThreadTime before = found == threads_.end() ? ThreadTime{} : found->second;
             if (now.ran < before.ran || now.waited < before.waited)
                 continue; // another thread with this number
-            growths.push_back({now.ran - before.ran, now.waited - before.waited});
-            busiest = std::max(busiest, growths.back().ran);
-            seen += growths.back().ran;
+            Growth growth{now.ran - before.ran, now.waited - before.waited};
+            // A wait that began before the reading before is counted when it ends.
+            growth.waitedWithin = std::min(before.owed + growth.waited, time);
+            now.owed = before.owed + growth.waited - growth.waitedWithin;
+            busiest = std::max(busiest, growth.ran);
+            seen += growth.ran;
+            growths.push_back(growth);
         }
         if (busiest * kIdle >= time) {
             ofOneThread_ += busiest;
             std::uint64_t longest = 0;
-            for (const ThreadTime& growth : growths)
-                if (growth.ran * kWorking >= busiest)
-                    longest = std::max(longest, growth.waited);
+            double allHadCores = 1; // a share of the time
+            for (const Growth& growth : growths) {
+                if (growth.ran * kWorking < busiest)
+                    continue;
+                longest = std::max(longest, growth.waited);
+                allHadCores *= 1 - static_cast<double>(growth.waitedWithin) / static_cast<double>(time);
+            }
             waited_ += longest;
+            someWaited_ += static_cast<std::uint64_t>((1 - allHadCores) * static_cast<double>(time));
         }
         // What began before the reading before is counted when it ends: no share of the time is above 1.
         waitedTold_ = std::min(waited_, waitedTold_ + time);
@@ -144,6 +160,7 @@ private:
     std::uint64_t ofOneThread_ = 0;
     std::uint64_t waited_ = 0;
     std::uint64_t waitedTold_ = 0;
+    std::uint64_t someWaited_ = 0;
 };
 
 } // namespace

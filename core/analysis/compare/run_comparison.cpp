@@ -48,6 +48,9 @@ constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
 // and of repeats, which show by their spread how they deviate.
 constexpr double kLeastQuickShiftOfSingle = 0.25;
 constexpr double kLeastQuickShift = 0.15;
+// The same between mean steps without the time in which one of several threads waited.
+constexpr double kLeastShiftOfSeveralSingle = 0.26;
+constexpr double kLeastShiftOfSeveral = 0.15;
 
 // The level of intervals of runs that were taken in turn. Whoever takes the repeats that are asked for looks up to five
 // times, and each look may err: together the intervals contain the ratio in 95 % of cases (tests/bench/compare).
@@ -116,11 +119,27 @@ double durationOf(const TimedRun& run)
     return std::accumulate(run.times.begin(), run.times.end(), 0.0);
 }
 
+double logOfLost(std::optional<double> share)
+{
+    constexpr double kMostWaiting = 0.995;
+    return -std::log(1 - std::clamp(share.value_or(0), 0.0, kMostWaiting));
+}
+
 /// The logarithm of the factor by which waiting for a core made a run longer; 0 if it is not known.
 double logOfWaiting(const TimedRun& run)
 {
-    constexpr double kMostWaiting = 0.995;
-    return -std::log(1 - std::clamp(run.waiting.value_or(0), 0.0, kMostWaiting));
+    return logOfLost(run.waiting);
+}
+
+/// The same if its threads wait for each other: none goes on while one of them waits.
+double logOfSomeWaiting(const TimedRun& run)
+{
+    return logOfLost(run.someWaiting);
+}
+
+bool hasSeveralThreads(const TimedRun& run)
+{
+    return run.threads > 1 || run.threads == kSeveralThreads;
 }
 
 /// Like std::hypot(), whose newest version would need glibc 2.35.
@@ -146,7 +165,8 @@ bool isMomentary(const TimedRun& run)
 /// The lower bound of the deviation between runs like this one.
 /// \param showMoments  there are enough repeats to show by their spread what affects a run only for a moment, or which
 ///                     load there was
-double leastDeviationOf(const TimedRun& run, bool showMoments)
+/// \param ofSeveral    times that contain what several threads of a recorded program lose by waiting
+double leastDeviationOf(const TimedRun& run, bool showMoments, bool ofSeveral)
 {
     // Disturbances of a few seconds affect a shorter run completely or not at all.
     const double duration = durationOf(run);
@@ -158,9 +178,9 @@ double leastDeviationOf(const TimedRun& run, bool showMoments)
                                                                    : kLeastQuiet;
     if (run.hostWasLoaded && !run.waiting)
         return showMoments ? kLeastLoaded : kLeastLoadedSingle;
-    const double perWaiting = run.threads != kSeveralThreads ? kPerWaiting
-                              : showMoments                  ? kPerWaitingOfSeveral
-                                                             : kPerWaitingOfSeveralSingle;
+    const double perWaiting = run.threads != kSeveralThreads || !ofSeveral ? kPerWaiting
+                              : showMoments                                ? kPerWaitingOfSeveral
+                                                                           : kPerWaitingOfSeveralSingle;
     return rootOfSquares(least, perWaiting * logOfWaiting(run));
 }
 
@@ -170,7 +190,8 @@ std::int64_t countOf(std::span<const TimedRun> runs)
 }
 
 /// The deviation between sides that were not taken in turn, and its degrees of freedom.
-void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const TimedRun> b)
+void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const TimedRun> b,
+              bool ofSeveral = true)
 {
     between.shiftDegrees = kDegreesOfSteps;
     const bool showMoments = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
@@ -178,7 +199,7 @@ void addShift(BetweenRuns& between, std::span<const TimedRun> a, std::span<const
         for (const TimedRun& run : side) {
             if (run.times.empty())
                 continue;
-            between.shift = std::max(between.shift, leastDeviationOf(run, showMoments));
+            between.shift = std::max(between.shift, leastDeviationOf(run, showMoments, ofSeveral));
             if (!showMoments && isMomentary(run))
                 between.shiftDegrees = kDegreesOfMomentary;
         }
@@ -250,10 +271,12 @@ std::optional<std::vector<double>> ofRunsWithWaiting(std::span<const TimedRun> r
     return values;
 }
 
-/// The mean of logOfWaiting() of the runs with steps; none if one does not know it.
+/// The mean logarithm of the factor by which waiting made the runs with steps longer; none if one does not know it.
 std::optional<double> meanWaiting(std::span<const TimedRun> runs)
 {
-    const auto logs = ofRunsWithWaiting(runs, logOfWaiting);
+    const auto logs = ofRunsWithWaiting(runs, [](const TimedRun& run) {
+        return hasSeveralThreads(run) && run.someWaiting ? logOfSomeWaiting(run) : logOfWaiting(run);
+    });
     return logs ? std::optional(meanOf(*logs)) : std::nullopt;
 }
 
@@ -279,6 +302,11 @@ double logOfUndisturbedRatio(std::span<const TimedRun> a, std::span<const TimedR
 double logWithoutWaiting(const TimedRun& run)
 {
     return std::log(meanOf(run.times)) - logOfWaiting(run);
+}
+
+double logWithoutSomeWaiting(const TimedRun& run)
+{
+    return std::log(meanOf(run.times)) - logOfSomeWaiting(run);
 }
 
 double logOfQuickStep(const TimedRun& run)
@@ -318,6 +346,14 @@ bool knowWaiting(std::span<const TimedRun> runs)
     return std::ranges::all_of(runs, [](const TimedRun& run) { return run.times.empty() || run.waiting; });
 }
 
+/// Whether all are runs of several threads that know how long one of these waited.
+bool knowSomeWaiting(std::span<const TimedRun> runs)
+{
+    return std::ranges::all_of(runs, [](const TimedRun& run) {
+        return run.times.empty() || (hasSeveralThreads(run) && run.someWaiting);
+    });
+}
+
 /// Half the interval of sides that were taken at different times: the shift between them, independent of the deviation
 /// between their runs.
 double halfInterval(const BetweenRuns& between, double deviation, double degrees, std::size_t runsA,
@@ -332,14 +368,15 @@ double halfInterval(const BetweenRuns& between, double deviation, double degrees
 }
 
 /// The ratio of times of runs that were not taken in turn, with the deviation between the runs that these times have.
+/// \param ofSeveral  as for leastDeviationOf()
 template <class Value>
 LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis basis, Value value,
-                 double leastShift)
+                 double leastShift, bool ofSeveral = true)
 {
     const std::vector<double> logsA = logsOf(a, value);
     const std::vector<double> logsB = logsOf(b, value);
     BetweenRuns between;
-    addShift(between, a, b);
+    addShift(between, a, b, ofSeveral);
     between.shift = std::max(between.shift, leastShift);
     const auto degrees = static_cast<double>(logsA.size() + logsB.size() - 2);
     const double deviation =
@@ -350,6 +387,24 @@ LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis
             .middle = meanOf(logsB) - meanOf(logsA),
             .half = halfInterval(between, deviation, std::max(1.0, degrees), logsA.size(), logsB.size()),
             .deviation = deviation};
+}
+
+/// The ratio of the mean steps of several threads without waiting. Those of a recorded program may wait for each other, or
+/// not: the interval contains the ratios of both cases.
+LogRatio ratioOfSeveral(std::span<const TimedRun> a, std::span<const TimedRun> b, double leastShift)
+{
+    const LogRatio some =
+        ratioOf(a, b, Basis::WithoutWaiting, logWithoutSomeWaiting, leastShift, /*ofSeveral=*/false);
+    const auto isRecorded = [](const TimedRun& run) { return run.threads == kSeveralThreads; };
+    if (std::ranges::none_of(a, isRecorded) && std::ranges::none_of(b, isRecorded))
+        return some;
+    const LogRatio longest = ratioOf(a, b, Basis::WithoutWaiting, logWithoutWaiting, 0, /*ofSeveral=*/false);
+    const double low = std::min(some.middle - some.half, longest.middle - longest.half);
+    const double high = std::max(some.middle + some.half, longest.middle + longest.half);
+    return {.basis = Basis::WithoutWaiting,
+            .middle = (low + high) / 2,
+            .half = (high - low) / 2,
+            .deviation = std::max(some.deviation, longest.deviation)};
 }
 
 /// What decides runs that were not taken in turn if their medians do not; none if they do not show it.
@@ -365,6 +420,8 @@ std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<
     if (!isAnyDisturbed(a, b))
         return {};
     const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
+    if (knowSomeWaiting(a) && knowSomeWaiting(b))
+        return ratioOfSeveral(a, b, areRepeats ? kLeastShiftOfSeveral : kLeastShiftOfSeveralSingle);
     return ratioOf(a, b, Basis::QuickStepsWithoutWaiting, logOfQuickStepWithoutWaiting,
                    areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
 }
@@ -390,8 +447,9 @@ LogRatio ratioInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
         return medians;
     LogRatio best = ratioOfPairs(Basis::QuickSteps, kConfidenceOfChosen, logOfQuickStep);
     if (knowWaiting(a) && knowWaiting(b))
-        if (const LogRatio without =
-                ratioOfPairs(Basis::WithoutWaiting, kConfidenceOfChosen, logWithoutWaiting);
+        if (const LogRatio without = ratioOfPairs(
+                Basis::WithoutWaiting, kConfidenceOfChosen,
+                knowSomeWaiting(a) && knowSomeWaiting(b) ? logWithoutSomeWaiting : logWithoutWaiting);
             without.deviation < best.deviation)
             best = without;
     return best.deviation < kClearlyLess * medians.deviation ? best : medians;

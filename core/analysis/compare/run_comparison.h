@@ -22,6 +22,9 @@ struct TimedRun {
     /// The threads of one process that compute its steps on a CPU; 0: not known, or another device computes. One thread
     /// does not wait for another that waits for a core.
     int threads = 0;
+    /// The share of its timed steps, 0 to 1, in which at least one of several threads waited for a core, if they waited
+    /// independently of each other; none: not known.
+    std::optional<double> someWaiting = {};
 };
 
 /// Whether the runs of A and B were taken in turn: two or more of each, in pairs of one A and one B (A B, B A, …). One
@@ -51,9 +54,9 @@ struct BetweenRuns {
 
 /// The times that decide a comparison.
 enum class Basis : std::uint8_t {
-    Medians,        ///< of the runs
-    WithoutWaiting, ///< the mean steps of the runs, without the time in which a thread waited for a core
-    QuickSteps,     ///< the times that the quickest tenth of the steps of each run do not exceed
+    Medians, ///< of the runs
+    WithoutWaiting, ///< the mean steps of the runs, without the time in which a thread, or one of several, waited for a core
+    QuickSteps,               ///< the times that the quickest tenth of the steps of each run do not exceed
     QuickStepsWithoutWaiting, ///< these, without the share of the timed steps in which a thread waited for a core
 };
 
@@ -136,8 +139,8 @@ BetweenRuns betweenRuns(std::span<const TimedRun> a, std::span<const TimedRun> b
 ///
 /// Other times decide if runs were disturbed. Of runs that were taken in turn, those whose ratios vary least from pair to
 /// pair, if clearly less than the ratios of the medians; as they are chosen, their confidence level is higher. Of other
-/// runs, if the interval of the medians contains 1, the times without waiting, or, where threads may have waited for each
-/// other, the quickest steps without it.
+/// runs, if the interval of the medians contains 1, the times without waiting. Of several threads that is the waiting of at
+/// least one of them, because the others may wait for it, or, where it is not known, the quickest steps decide.
 /// \return  none if a side has no timed step
 /// O(steps).
 std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span<const TimedRun> b,

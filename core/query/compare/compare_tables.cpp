@@ -189,6 +189,7 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
 struct HostConditions {
     bool wasLoaded = false; ///< more threads to run than processors, over the minute before the run
     std::optional<double> waiting = {}; ///< share of the timed steps
+    std::optional<double> someWaiting = {};
     std::optional<int> torchThreads = {};
 };
 
@@ -206,6 +207,8 @@ HostConditions hostConditions(const store::RunReader& reader, RunId run)
             threads = value().value_or(0);
         else if (entry.key == "host.waiting.timed" && value())
             host.waiting = *value() / 100;
+        else if (entry.key == "host.waiting.some.timed" && value())
+            host.someWaiting = *value() / 100;
         else if (entry.key == "torch_threads")
             host.torchThreads = parseNumber<int>(entry.value);
     }
@@ -234,7 +237,8 @@ analysis::TimedRun conditionsOf(const store::RunReader& reader, const store::Run
             .hostWasLoaded = host.wasLoaded,
             .waiting = host.waiting,
             .started = run.startedUnixNs,
-            .threads = threadsOf(run, host.torchThreads)};
+            .threads = threadsOf(run, host.torchThreads),
+            .someWaiting = host.someWaiting};
 }
 
 analysis::TimedRun recordedOf(const store::RunReader& reader, const store::RunRecord& run,
@@ -244,6 +248,7 @@ analysis::TimedRun recordedOf(const store::RunReader& reader, const store::RunRe
     analysis::TimedRun recorded = conditionsOf(reader, run);
     recorded.times = std::move(steps.walls);
     recorded.waiting = steps.waiting;
+    recorded.someWaiting = steps.someWaiting;
     recorded.threads = steps.threads;
     return recorded;
 }

@@ -85,6 +85,8 @@ RecordedSteps recordedStepTimes(const store::RunReader& reader, RunId run, const
     if (!waiting)
         return recorded;
     recorded.waiting = std::clamp(*waiting / kPercent, 0.0, 1.0);
+    if (const auto some = meanInSteps(tracks, kSomeWaitingCounter, typical))
+        recorded.someWaiting = std::clamp(*some / kPercent, 0.0, 1.0);
     if (reader.counts(run).deviceEvents == 0)
         recorded.threads = ofAll && ofOne && *ofOne >= kNearlyAll * *ofAll ? 1 : analysis::kSeveralThreads;
     return recorded;

@@ -13,6 +13,7 @@ struct RecordedSteps {
     std::vector<double> walls = {}; ///< ms: the mean of the processes
     /// The share of the steps, 0 to 1, in which a thread waited for a core; none: not known.
     std::optional<double> waiting = {};
+    std::optional<double> someWaiting = {}; ///< as TimedRun::someWaiting
     int threads =
         0; ///< as TimedRun::threads, or kSeveralThreads: 1 if one takes nine tenths of their processor time
 };

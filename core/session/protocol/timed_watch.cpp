@@ -56,6 +56,8 @@ std::vector<EnvironmentEntry> TimedWatch::environment() const
                 {fmt::format("gpu.clock.sm{}", when), std::to_string(*moment->smClockMhz), "MHz"});
     if (const auto waiting = waitingShare(*began_, *ended_))
         entries.push_back({"host.waiting.timed", fmt::format("{:.3f}", 100 * *waiting), "%"});
+    if (const auto waiting = someWaitingShare(*began_, *ended_))
+        entries.push_back({"host.waiting.some.timed", fmt::format("{:.3f}", 100 * *waiting), "%"});
     if (const auto stolen = stolenShare(*began_, *ended_))
         entries.push_back({"host.stolen.timed", fmt::format("{:.3f}", 100 * *stolen), "%"});
     return entries;

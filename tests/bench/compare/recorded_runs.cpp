@@ -195,6 +195,8 @@ Recording readRecording(const std::filesystem::path& file)
         recorded.step.threads = recording.threads;
         if (const auto waiting = run.find("waiting"); waiting != run.end() && waiting->is_number())
             recorded.step.waiting = waiting->get<double>();
+        if (const auto waiting = run.find("some_waiting"); waiting != run.end() && waiting->is_number())
+            recorded.step.someWaiting = waiting->get<double>();
         for (std::size_t i = 0; i < json.at("groups").size(); ++i)
             recorded.groups.push_back({.key = json.at("groups")[i],
                                        .runs = {run.at("groups_us")[i].get<std::vector<double>>()},
@@ -225,6 +227,8 @@ void writeRecording(std::ostream& out, const Recording& recording)
         out << (i ? ",\n" : "\n") << "  {\"disturbed\": " << (run.step.disturbed ? "true" : "false");
         if (run.step.waiting)
             out << ", \"waiting\": " << Json(rounded(*run.step.waiting));
+        if (run.step.someWaiting)
+            out << ", \"some_waiting\": " << Json(rounded(*run.step.someWaiting));
         out << ", \"steps_ms\": " << steps << ", \"groups_us\": " << times << "}";
     }
     out << "\n ]}\n";

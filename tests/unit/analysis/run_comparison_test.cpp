@@ -1,11 +1,14 @@
 #include "core/analysis/compare/run_comparison.h"
 
+#include "core/analysis/compare/several_threads.h"
 #include "core/analysis/stats/random.h"
 #include "core/analysis/stats/student_t.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tilescope::analysis {
@@ -305,6 +308,60 @@ TEST(CompareRuns, DisturbedCommandsOfSeveralThreadsAreComparedByTheirQuickestSte
     EXPECT_EQ(difference({b}, {a}).verdict, Verdict::Faster);
     b.times = runOf(1000).times;
     EXPECT_EQ(difference({a}, {b}).verdict, Verdict::Inconclusive) << "the same program";
+}
+
+namespace {
+
+/// A run of 60 steps of two threads on a host that gives each of them a core for a share of the time that changes from run
+/// to run. A step is `work` ms in which both have one, or, if they do not wait for each other, the first.
+TimedRun runOfTwoThreads(Random& random, int work, int threads, bool waitForEachOther = true)
+{
+    const std::array shares{0.3 + 0.7 * random.uniform(), 0.3 + 0.7 * random.uniform()};
+    TimedRun run{.disturbed = true, .threads = threads};
+    std::array waited{0.0, 0.0};
+    double all = 0;
+    for (int step = 0; step < 60; ++step) {
+        double wall = 0;
+        for (int done = 0; done < work; ++wall) {
+            const bool first = random.uniform() < shares[0];
+            const bool second = random.uniform() < shares[1];
+            waited[0] += first ? 0 : 1;
+            waited[1] += second ? 0 : 1;
+            done += first && (second || !waitForEachOther) ? 1 : 0;
+        }
+        run.times.push_back(wall);
+        all += wall;
+    }
+    run.waiting = std::max(waited[0], waited[1]) / all;
+    run.someWaiting = 1 - (1 - waited[0] / all) * (1 - waited[1] / all);
+    return run;
+}
+
+} // namespace
+
+TEST(CompareRuns, ThreeTimesAsLongIsFoundOfThreadsThatWaitForEachOtherOnABusyHost)
+{
+    Random random(71);
+    constexpr int kPairs = 500;
+    for (const int threads : {2, kSeveralThreads})
+        for (const bool waitForEachOther : {true, false}) {
+            if (threads == 2 && !waitForEachOther)
+                continue; // those of this program wait for each other
+            int isFalse = 0;
+            int found = 0;
+            for (int pair = 0; pair < kPairs; ++pair) {
+                const TimedRun a = runOfTwoThreads(random, 20, threads, waitForEachOther);
+                isFalse +=
+                    difference({a}, {runOfTwoThreads(random, 20, threads, waitForEachOther)}).isDifferent();
+                const TimeDifference slower =
+                    difference({a}, {runOfTwoThreads(random, 60, threads, waitForEachOther)});
+                found += slower.verdict == Verdict::Slower;
+                EXPECT_NE(slower.basis, Basis::QuickStepsWithoutWaiting);
+            }
+            // Of 500 with a rate of 5 %, more than 45 have a probability below 1e-4; with one of 95 %, fewer than 455.
+            EXPECT_LE(isFalse, 45) << threads << waitForEachOther;
+            EXPECT_GE(found, waitForEachOther ? 455 : 0) << threads;
+        }
 }
 
 TEST(CompareRuns, AMomentIsExplainedByTheWaitingOfTheOnlyThreadOrItsAbsence)

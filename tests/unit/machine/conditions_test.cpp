@@ -21,6 +21,16 @@ TEST(Conditions, WaitingIsTheMaximumOverThreadsThatLivedThroughout)
     EXPECT_FALSE(waitingShare({}, to));
 }
 
+TEST(Conditions, SomeThreadWaitsUnlessAllHaveACore)
+{
+    const Conditions from{.at = timestampAt(0), .waited = {{1, 10_ns}, {2, 0_ns}, {3, 0_ns}}};
+    Conditions to{.at = timestampAt(1000), .waited = {{1, 60_ns}, {2, 200_ns}, {4, 900_ns}}};
+    EXPECT_DOUBLE_EQ(*someWaitingShare(from, to), 1 - 0.95 * 0.8);
+    to.waited[3] = 5000_ns; // a wait that had begun before
+    EXPECT_DOUBLE_EQ(*someWaitingShare(from, to), 1);
+    EXPECT_FALSE(someWaitingShare({}, to));
+}
+
 TEST(Conditions, StolenIsAShareOfAllTicks)
 {
     Conditions from{.stolen = 5, .allTicks = 100};

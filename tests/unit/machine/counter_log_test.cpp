@@ -181,6 +181,7 @@ TEST(CounterSampler, ReadsHowLongAThreadOfAnotherProcessWaitsForACore)
     EXPECT_NEAR(ofOneThread, use, 5);
     EXPECT_GE(waiting, 30) << "the rival has half of the processor";
     EXPECT_LE(waiting, 100);
+    EXPECT_NEAR(meanOf(tracks, kSomeWaitingCounter), waiting, 1) << "of one thread";
     // What it waited for at the last reading is not counted yet.
     EXPECT_NEAR(ofOneThread + waiting, 100, 20);
 }

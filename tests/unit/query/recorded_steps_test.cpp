@@ -77,6 +77,7 @@ TEST_F(RecordedStepsTest, WaitingIsThatWithinTheSteps)
     EXPECT_DOUBLE_EQ(recorded.walls.front(), 50);
     ASSERT_TRUE(recorded.waiting);
     EXPECT_DOUBLE_EQ(*recorded.waiting, 0.25);
+    EXPECT_FALSE(recorded.someWaiting) << "recorded by an older version";
 }
 
 TEST_F(RecordedStepsTest, OneThreadComputesThemIfItTakesTheProcessorTime)
@@ -134,6 +135,18 @@ TEST_F(RecordedStepsTest, ComparisonsTakeTheWaitingIntoAccount)
     write(ofTwo(0.5), false, 90 * kMs);
     EXPECT_EQ(verdictOf(4), analysis::Verdict::Inconclusive);
     EXPECT_EQ(verdictOf(5), analysis::Verdict::Slower);
+    // Two threads that wait for each other: in half of the time the one has no core, in half of the rest the other.
+    const auto ofWaitingTwo = [&](double longest, double some) {
+        std::vector<CounterTrack> tracks = ofTwo(longest);
+        tracks.push_back(percent(kSomeWaitingCounter, std::vector<double>(kSteps, some)));
+        return tracks;
+    };
+    write(ofWaitingTwo(50, 75), false, 90 * kMs);
+    write(ofWaitingTwo(0.5, 1), false, 90 * kMs);
+    EXPECT_DOUBLE_EQ(*steps(RunId{6}).someWaiting, 0.75);
+    EXPECT_EQ(compare(reader, RunId{6}, reader, RunId{7}).recordedStep->verdict, analysis::Verdict::Slower);
+    EXPECT_EQ(compare(reader, RunId{6}, reader, RunId{6}).recordedStep->verdict,
+              analysis::Verdict::Inconclusive);
 }
 
 } // namespace
