@@ -8,6 +8,8 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -48,6 +50,22 @@ std::vector<int> childrenOf(int process)
     return children;
 }
 
+/// What a PYTHONPATH keeps from a Python program: Python runs the first sitecustomize only.
+BootstrapObstacle obstacleOfPath(const fs::path& process, const std::string& path, const fs::path& folder)
+{
+    std::istringstream entries(path);
+    std::error_code ended;
+    BootstrapObstacle before = BootstrapObstacle::None;
+    for (std::string entry; std::getline(entries, entry, ':');) {
+        if (entry == folder.string())
+            return before;
+        // A relative one is relative to the process' folder.
+        if (fs::exists(process / "cwd" / entry / "sitecustomize.py", ended))
+            before = BootstrapObstacle::Shadowed;
+    }
+    return BootstrapObstacle::SearchPath;
+}
+
 /// What the environment of a Python program keeps from it.
 BootstrapObstacle obstacleIn(const fs::path& process, const fs::path& folder)
 {
@@ -57,10 +75,7 @@ BootstrapObstacle obstacleIn(const fs::path& process, const fs::path& folder)
     bool hasOthers = false;
     for (const std::string& each : record::wordsOfFile(process / "environ")) {
         if (each.starts_with(kVariable))
-            return (":" + each.substr(kVariable.size()) + ":").find(":" + folder.string() + ":") ==
-                           std::string::npos
-                       ? BootstrapObstacle::SearchPath
-                       : BootstrapObstacle::None;
+            return obstacleOfPath(process, each.substr(kVariable.size()), folder);
         hasOthers = hasOthers || each.starts_with(record::kFolderVariable);
     }
     if (hasOthers)
@@ -79,6 +94,10 @@ std::string_view obstacleText(BootstrapObstacle obstacle)
     case BootstrapObstacle::SearchPath:
         return "PyTorch's steps, modules and memory are not recorded, because PYTHONPATH was replaced; add "
                "$PYTHONPATH to it: ";
+    case BootstrapObstacle::Shadowed:
+        return "PyTorch's steps, modules and memory are recorded only if the sitecustomize.py that comes "
+               "first "
+               "in PYTHONPATH runs the next one; put its folder behind $PYTHONPATH: ";
     case BootstrapObstacle::Removed:
         return "PyTorch's steps, modules and memory are not recorded, because PYTHONPATH was removed; keep "
                "it, "

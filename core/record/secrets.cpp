@@ -68,8 +68,11 @@ std::vector<std::string> partsOf(std::string_view name)
 std::string withoutOrdinaryWords(std::string_view name)
 {
     std::string lower = lowerCase(name);
-    for (const std::string_view word : {"tokeniz", "tokenis", "monkey", "keyboard", "keyframe", "keypoint",
-                                        "keyword", "hotkey", "turkey", "bypass", "compass", "author"})
+    for (const std::string_view word :
+         {"tokeniz",  "tokenis",  "monkey",    "keyboard",  "keyframe",  "keypoint",
+          "keyword",  "hotkey",   "turkey",    "bypass",    "compass",   "author",
+          "sort-key", "sort_key", "group-key", "group_key", "cache-key", "cache_key",
+          "key-norm", "key_norm", "key-value", "key_value", "pass-rate", "pass_rate"})
         for (std::size_t at = 0; (at = lower.find(word, at)) != std::string::npos;) {
             const std::size_t end = at + word.size();
             if (word == "author" && end < lower.size() && lower[end] == 'i')
@@ -79,6 +82,8 @@ std::string withoutOrdinaryWords(std::string_view name)
         }
     return lower;
 }
+
+constexpr std::size_t kLongestCount = 3;
 
 bool isNumber(std::string_view value)
 {
@@ -117,11 +122,14 @@ bool isSecret(std::string_view name, std::string_view value)
     const std::vector<std::string> parts = partsOf(name);
     if (parts.empty())
         return false;
+    // How often something passes, and the number of passes.
+    const bool counts = isNumber(value) && value.size() <= kLongestCount;
     const bool isStrong =
         containsOneOf(lower, {"secret", "passw", "passphr", "passcode", "pwd", "auth", "credential", "bearer",
                               "cookie", "jwt", "signature"}) ||
-        lower.ends_with("pass") || std::ranges::any_of(parts, [](const std::string& part) {
-            return isOneOf(part, {"pass", "pw", "cred", "creds", "pat", "otp", "sas", "sig", "salt"});
+        (lower.ends_with("pass") && !counts) || std::ranges::any_of(parts, [&](const std::string& part) {
+            return (part == "pass" && !counts && lower.find("pass") != std::string::npos) ||
+                   isOneOf(part, {"pw", "cred", "creds", "pat", "otp", "sas", "sig", "salt"});
         });
     if (!isStrong && !containsOneOf(lower, {"token", "key"}))
         return false;
@@ -639,7 +647,9 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     }
     if (wasLogin && isPlain && word.size() >= kShortestLogin && !word.starts_with('-'))
         return std::string(kMask);
-    if (wasUser && word.find(':') != std::string_view::npos)
+    // docker run -u 1000:1000 has numbers of a user and a group.
+    if (wasUser && word.find(':') != std::string_view::npos &&
+        word.find_first_not_of("0123456789:") != std::string_view::npos)
         return std::string(word.substr(0, word.find(':') + 1)) + std::string(kMask);
     if (isOneOf(word, {"=", ":", "+=", ":="}) && isSecret(before, next)) { // NAME = X as three words
         masksNext_ = true;

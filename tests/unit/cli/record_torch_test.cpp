@@ -346,6 +346,9 @@ TEST_F(RecordTorch, SaysThatALauncherKeepsTheBootstrapOut)
         {shebang, "-I, -E and -S keep"},
         {"sh -c '" + interpreter + " -S " + plain + "; true'", "-I, -E and -S keep"},
         {"sh -c 'PYTHONPATH=/ " + interpreter + " " + plain + "; true'", "PYTHONPATH was replaced"},
+        {"sh -c 'mkdir -p first; : > first/sitecustomize.py; PYTHONPATH=first:$PYTHONPATH " + interpreter +
+             " " + plain + "; true'",
+         "only if the sitecustomize.py that comes first"},
         {"env -u PYTHONPATH " + interpreter + " " + plain, "PYTHONPATH was removed"},
         {"env -i " + interpreter + " " + plain, "started without the variables of this environment"}};
     for (const auto& [launcher, said] : launchers) {
