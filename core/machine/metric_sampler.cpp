@@ -30,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(20);   // until the program has loaded CUPTI
 constexpr auto kEmpty = std::chrono::milliseconds(100); // between readings of the hardware's buffer
 constexpr auto kLookForTurn = std::chrono::milliseconds(20);
+constexpr auto kLeastPause = std::chrono::milliseconds(1);
 
 /// Measured with the metrics: a constant.
 constexpr const char* kPeak = "dram__bytes_read.sum.peak_sustained_elapsed.per_second";
@@ -339,8 +340,10 @@ MetricSampler::MetricSampler(MetricRequest request) : work_(std::make_unique<Wor
 {
     const SignalsBlocked blocked;
     thread_.emplace("tilescope-pm", [this]() -> std::optional<Clock::time_point> {
+        // From the beginning: decoding the samples takes a good part of the time in which they come.
+        const Clock::time_point begin = Clock::now();
         const std::optional<Clock::duration> pause = work_->advance();
-        return pause ? std::optional(Clock::now() + *pause) : std::nullopt;
+        return pause ? std::optional(std::max(begin + *pause, Clock::now() + kLeastPause)) : std::nullopt;
     });
 }
 
