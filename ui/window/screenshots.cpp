@@ -18,6 +18,7 @@
 #include <QApplication>
 #include <QBuffer>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QLineEdit>
@@ -188,6 +189,23 @@ void writeFlameFilters(MainWindow& window, FlamePage& flame, const QString& file
     flame.setFilters({});
 }
 
+// The lines of kernels by their samples, if the run has some.
+void writeFlameOfSamples(MainWindow& window, FlamePage& flame, const QString& file)
+{
+    const auto choose = [&flame](query::CallWeight weight) {
+        for (auto* box : flame.findChildren<QComboBox*>())
+            if (const int index = box->findText(FlamePage::tr("samples")); index >= 0) {
+                box->setCurrentIndex(box->findData(int(weight)));
+                emit box->activated(box->currentIndex());
+            }
+        waitUntilSettled();
+    };
+    choose(query::CallWeight::Samples);
+    if (const query::FlameGraph* graph = flame.view().graph(); graph != nullptr && !graph->rows.empty())
+        writePicture(window, file);
+    choose(query::CallWeight::Time);
+}
+
 // The boxes of two runs by their difference, if two are selected.
 void writeFlameOfTwo(MainWindow& window, FlamePage& flame, const QString& file)
 {
@@ -247,6 +265,7 @@ void writeScreenshots(MainWindow& window, const QString& folder)
                     return QStringLiteral("%1/flame_%2_%3.png").arg(folder, QLatin1String(shows), theme);
                 };
                 writeFlameFilters(window, *flame, file("callers"));
+                writeFlameOfSamples(window, *flame, file("samples"));
                 writeFlameOfTwo(window, *flame, file("two"));
             }
             if (timeline != nullptr)
