@@ -433,7 +433,7 @@ int recordCommand(int argc, char** argv)
                    "build the plug-in for the PyTorch of python3, or of -- PYTHON, into the cache");
     std::vector<std::string> command;
     arguments.command(command);
-    if (!arguments.parse(argc, argv))
+    if (!parseRecordArguments(arguments, argc, argv))
         return 0;
     if (!cwd.empty() && on.empty())
         throw Error{.what = "names a folder on a host",

@@ -38,4 +38,17 @@ void InsideOptions::prepare(RecordedProgram& program, bool yields) const
         program.setOption("sources", "1");
 }
 
+bool parseRecordArguments(Arguments& arguments, int argc, char** argv)
+{
+    try {
+        return arguments.parse(argc, argv);
+    } catch (const Error& error) {
+        if (error.where != "--counters")
+            throw;
+        throw Error{.what = "hardware counters replay each step, which a recorded program does not do",
+                    .where = error.where,
+                    .remedy = "give --metrics or --inside, or the key counters to a run of Tilescope's own"};
+    }
+}
+
 } // namespace tilescope::cli

@@ -21,4 +21,9 @@ struct InsideOptions {
     void prepare(RecordedProgram& program, bool yields) const;
 };
 
+/// Parses the command line of `tilescope record`. Hardware counters, an option of Tilescope's own runs, are refused with what
+/// a recorded program has instead.
+/// \return  as Arguments::parse()
+bool parseRecordArguments(Arguments& arguments, int argc, char** argv);
+
 } // namespace tilescope::cli

@@ -56,6 +56,22 @@ TEST_F(RecordInside, AddsUpAllSamplesOfAllContextsToTheEnd)
     EXPECT_TRUE(show({"losses"}).empty());
 }
 
+TEST_F(RecordInside, TellsTheGpusApart)
+{
+    const ProgramResult result = recordInside({"--inside"}, {{"FAKE_PC_GPUS", "2"}});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(samplesBy("kernel", "kernel"),
+              (std::map<std::string, int>{{"scale(float*, int)", 315},
+                                          {"chase(unsigned int const*, unsigned int*, int)", 20}}));
+    const ProgramResult sums =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select device, sum(samples) as samples from kernel_samples group by device order by device",
+             "--format", "json"});
+    ASSERT_EQ(sums.code, 0) << sums.err;
+    EXPECT_EQ(json::parse(sums.out),
+              json::parse(R"([{"device": 0, "samples": 328}, {"device": 1, "samples": 7}])"));
+}
+
 // Offsets 32 and 96 of the kernel: lines 20 and 4, which is inlined at line 22.
 TEST_F(RecordInside, FindsLinesAndWhereTheyAreInlined)
 {
@@ -219,6 +235,13 @@ TEST_F(RecordInside, RefusesOptionsThatExcludeEachOther)
     const ProgramResult alone = recordInside({"--no-cubins"});
     EXPECT_EQ(alone.code, 2);
     EXPECT_THAT(alone.err, HasSubstr("add --inside"));
+    const ProgramResult counters =
+        run({TILESCOPE_PROGRAM, "record", "--inside", "--counters", "dram__bytes.sum", "--", "true"});
+    EXPECT_EQ(counters.code, 2);
+    EXPECT_EQ(
+        counters.err,
+        "tilescope: --counters: hardware counters replay each step, which a recorded program does not do; "
+        "give --metrics or --inside, or the key counters to a run of Tilescope's own\n");
 }
 
 // Two recordings of tests/gpu/inside/attention.py on an H200, with tiles of 64 and of 32 keys.
