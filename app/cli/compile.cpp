@@ -52,6 +52,7 @@ std::vector<ExperimentSpec> compiledPoints(const std::vector<ExperimentSpec>& sp
         spec.trace = TraceLevel::Off;
         spec.memory = spec.shapes = false;
         spec.counters.clear();
+        spec.inside = false;
         spec.timeoutSeconds = kDay;
         chosen.push_back(std::move(spec));
     }

@@ -1,31 +1,13 @@
 #include "app/record/device_thread.h"
 
-#include <pthread.h>
+#include "core/trace/host/quiet_thread.h"
 
-#include <csignal>
 #include <exception>
 #include <utility>
 
 namespace tilescope::record {
 
-std::thread startQuietThread(const char* name, std::function<void()> run)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        std::thread thread(std::move(run));
-        pthread_setname_np(thread.native_handle(), name);
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        return thread;
-    } catch (...) {
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-}
-
-DeviceThread::DeviceThread() : thread_(startQuietThread("tilescope-dev", [this] { work(); })) {}
+DeviceThread::DeviceThread() : thread_(trace::startQuietThread("tilescope-dev", [this] { work(); })) {}
 
 DeviceThread::~DeviceThread()
 {

@@ -31,7 +31,4 @@ private:
     std::thread thread_;
 };
 
-/// Starts a thread of the recorder: signals of the program are for the program's own threads.
-std::thread startQuietThread(const char* name, std::function<void()> run);
-
 } // namespace tilescope::record

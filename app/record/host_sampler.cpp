@@ -1,7 +1,6 @@
 #include "app/record/host_sampler.h"
 
 #include "app/record/code_places.h"
-#include "app/record/device_thread.h"
 #include "app/record/python_stacks.h"
 #include "app/record/stack_teller.h"
 #include "app/record/stack_walk.h"
@@ -9,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/model/host_samples.h"
 #include "core/trace/host/host_log.h"
+#include "core/trace/host/quiet_thread.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -400,7 +400,7 @@ void HostSampler::startIfNeeded()
         }))
         return;
     auto loop = std::make_shared<Loop>(*this);
-    thread_ = startQuietThread("tilescope-host", [loop] { loop->run(); });
+    thread_ = trace::startQuietThread("tilescope-host", [loop] { loop->run(); });
 }
 
 void HostSampler::stop() noexcept

@@ -10,6 +10,7 @@
 #include "core/record/process_end.h"
 #include "core/trace/assembly/graph_description.h"
 #include "core/trace/host/path_tree.h"
+#include "core/trace/host/quiet_thread.h"
 #include "core/trace/host/range.h"
 
 #include <unistd.h>
@@ -67,7 +68,7 @@ Recording::Recording(Settings settings, ProcessFacts facts)
       facts_(facts), lasting_(std::move(facts))
 {
     awaitsRange_.store(!window_.range.empty() || window_.hasSteps());
-    thread_ = startQuietThread("tilescope-rec", [this] { run(); });
+    thread_ = trace::startQuietThread("tilescope-rec", [this] { run(); });
     MutexLock lock(mutex_);
     changed_.wait(lock, [this]() REQUIRES(mutex_) { return started_; });
     if (ended_)
@@ -149,9 +150,12 @@ void Recording::prepareDevice()
 void Recording::prepareSampler(trace::CuptiSession& session)
 {
     std::string reason;
-    const auto api = PcSamplingApi::find(loadedCuptiLibrary(), session.api().version(), reason);
+    const auto api = trace::PcSamplingApi::find(loadedCuptiLibrary(), session.api().version(), reason);
     if (api) {
-        auto sampler = std::make_unique<PcSampler>(*api, settings_.folder, turn_.get());
+        trace::PcSampler::MayBegin mayBegin;
+        if (turn_)
+            mayBegin = [turn = turn_.get()] { return turn->hasBegun(); };
+        auto sampler = std::make_unique<trace::PcSampler>(*api, settings_.folder, std::move(mayBegin));
         reason = session.watchContexts(*sampler);
         const MutexLock lock(mutex_);
         if (reason.empty())
@@ -163,7 +167,7 @@ void Recording::prepareSampler(trace::CuptiSession& session)
 
 void Recording::setSampler(bool on)
 {
-    PcSampler* sampler = pcSamplerIfAny();
+    trace::PcSampler* sampler = pcSamplerIfAny();
     if (sampler)
         withDriver([&] { sampler->setOn(on); });
 }
@@ -377,7 +381,7 @@ trace::CuptiApi* Recording::apiIfAny()
     return api_.get();
 }
 
-PcSampler* Recording::pcSamplerIfAny()
+trace::PcSampler* Recording::pcSamplerIfAny()
 {
     const MutexLock lock(mutex_);
     return pcSampler_.get();
@@ -587,10 +591,10 @@ bool Recording::hasNotes()
 
 void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool all)
 {
-    PcSampler* sampler = pcSamplerIfAny();
+    trace::PcSampler* sampler = pcSamplerIfAny();
     if (!sampler)
         return;
-    const PcSamplerCounts counts = sampler->counts();
+    const trace::PcSamplerCounts counts = sampler->counts();
     if (counts.dropped > 0)
         losses.add(RecordLoss::PcSamplesDropped, static_cast<std::int64_t>(counts.dropped));
     if (counts.full > 0)
@@ -602,15 +606,15 @@ void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool a
     std::vector<std::uint32_t> reasons;
     for (const std::string& reason : sampler->reasons())
         reasons.push_back(blocks_.strings().intern(reason).value);
-    PcSamples samples = sampler->take();
-    for (const SampledKernel& kernel : samples.kernels)
+    trace::PcSamples samples = sampler->take();
+    for (const trace::PcKernel& kernel : samples.kernels)
         block.sampledKernels.push_back(
             {.cubin = kernel.cubin,
              .device = kernel.device,
              .symbol = blocks_.strings().intern(kernel.symbol).value,
              .name = blocks_.strings().intern(trace::demangled(kernel.symbol.c_str())).value,
              .unused = 0});
-    for (const PcCount& count : samples.counts)
+    for (const trace::PcCount& count : samples.counts)
         block.pcSamples.push_back({.offset = count.offset,
                                    .samples = static_cast<std::int64_t>(count.samples),
                                    .unissued = static_cast<std::int64_t>(count.unissued),
@@ -662,7 +666,7 @@ void Recording::finish(trace::CuptiSession* session) noexcept
             const MutexLock lock(mutex_);
             cuptiLosses_.add(losses);
         }
-        if (PcSampler* pcSampler = pcSamplerIfAny())
+        if (trace::PcSampler* pcSampler = pcSamplerIfAny())
             withDriver([&] { pcSampler->stop(); });
         blocks_.stopDeviceMemory();
         if (sampler_)
@@ -720,7 +724,7 @@ void Recording::giveUp(std::string_view reason) noexcept
     try {
         if (!file_ || !file_->addFact("record_ended", std::string(reason)) || !file_->exists())
             noteEnd(path_, reason);
-        if (PcSampler* pcSampler = pcSamplerIfAny())
+        if (trace::PcSampler* pcSampler = pcSamplerIfAny())
             withDriver([&] { pcSampler->stop(); });
         if (trace::CuptiSession* session = sessionIfAny())
             withDriver([session] {

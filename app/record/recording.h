@@ -5,14 +5,15 @@
 #include "app/record/collective_log.h"
 #include "app/record/device_thread.h"
 #include "app/record/host_sampler.h"
-#include "app/record/pc_sampler.h"
 #include "app/record/possible_steps.h"
 #include "app/record/recorder.h"
 #include "app/record/settings.h"
 #include "app/record/window.h"
 #include "core/base/try_mutex.h"
 #include "core/record/control.h"
+#include "core/record/sampling_turns.h"
 #include "core/record/working_file.h"
+#include "core/trace/cupti/pc_sampler.h"
 
 #include <atomic>
 #include <cstdint>
@@ -85,7 +86,7 @@ private:
     void stepNoted(std::int64_t step, std::int64_t end);
     trace::CuptiApi* apiIfAny();
     trace::CuptiSession* sessionIfAny();
-    PcSampler* pcSamplerIfAny();
+    trace::PcSampler* pcSamplerIfAny();
     TraceLevel level() const { return window_.isFull ? TraceLevel::Full : TraceLevel::Kernels; }
     /// Starts or stops the recording of the device and the host. If another thread is doing that, leaves it to that
     /// thread. May be called in a callback of CUPTI.
@@ -187,7 +188,7 @@ private:
     std::unique_ptr<trace::CuptiApi> api_;
     std::unique_ptr<trace::CuptiSession> session_;
     std::unique_ptr<DeviceThread> device_;
-    std::unique_ptr<PcSampler> pcSampler_; ///< null: kernels are not sampled
+    std::unique_ptr<trace::PcSampler> pcSampler_; ///< null: kernels are not sampled
     std::thread thread_;
 };
 

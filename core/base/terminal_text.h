@@ -18,6 +18,9 @@ struct DecodedCharacter {
 /// are invalid.
 DecodedCharacter decodeUtf8(std::string_view text);
 
+/// The text with invalid UTF-8 replaced by U+FFFD.
+std::string validUtf8(std::string_view text);
+
 /// Whether a character reorders or hides the text around it, so that a name may be misread.
 bool reordersText(std::uint32_t point);
 

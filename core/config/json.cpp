@@ -72,6 +72,8 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
             return spec.timing == StepTiming::Phase;
         if (key == "data")
             return spec.data == TokenData::Random;
+        if (key == "inside")
+            return !spec.inside;
         if (isOfGeneration(key))
             return spec.mode != Mode::Generate;
         if (key == "kv_heads")

@@ -437,6 +437,25 @@ Broken modeRule(const ExperimentSpec& spec)
     return {};
 }
 
+Broken insideRule(const ExperimentSpec& spec)
+{
+    if (!spec.inside)
+        return {};
+    if (!spec.counters.empty())
+        return BrokenRule{"counters and inside need the GPU's profiler for themselves",
+                          "keep one of the two, or give each a point of its own",
+                          {"inside", "counters"}};
+    if (spec.trace == TraceLevel::Off)
+        return BrokenRule{"inside samples the traced steps, and trace is off",
+                          "remove inside or write trace: kernels",
+                          {"inside", "trace"}};
+    if (spec.traceSteps == 0)
+        return BrokenRule{"inside samples the traced steps, and trace_steps is 0",
+                          "remove inside or write trace_steps: 3",
+                          {"inside", "trace_steps"}};
+    return {};
+}
+
 const SizePreset& presetOf(const ExperimentSpec& spec)
 {
     return *std::ranges::find(sizePresets(), spec.size, &SizePreset::name);
@@ -504,6 +523,8 @@ void applyDefaults(ExperimentSpec& spec, const GivenKeys& given)
 
 std::optional<BrokenRule> brokenRule(const ExperimentSpec& spec)
 {
+    if (Broken broken = insideRule(spec))
+        return broken;
     if (spec.workload == Workload::Collective)
         return collectiveRule(spec);
     if (spec.workload != Workload::Attention && spec.workload != Workload::Lm)
@@ -527,6 +548,10 @@ std::optional<BrokenRule> brokenDeviceRule(const ExperimentSpec& spec)
         return BrokenRule{"counters need a GPU, and device is cpu",
                           "remove counters or write device: cuda",
                           {"counters", "device"}};
+    if (spec.inside)
+        return BrokenRule{"inside needs a GPU, and device is cpu",
+                          "remove inside or write device: cuda",
+                          {"inside", "device"}};
     return {};
 }
 

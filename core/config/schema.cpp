@@ -248,6 +248,17 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                          .example = "[dram__bytes.sum, sm__cycles_active.avg]",
                                          .studies = true,
                                          .use = {.ofRecording = true}}));
+    rows.push_back(
+        row<&Spec::inside>({.name = "inside",
+                            .label = "Inside kernels",
+                            .type = Boolean,
+                            .group = Tracing,
+                            .defaultText = "false",
+                            .help = "sample the instructions of the GPU's kernels in the traced steps: "
+                                    "what their lines wait for",
+                            .example = "true",
+                            .studies = true,
+                            .use = {.ofRecording = true}}));
 }
 
 void addExecution(std::vector<KeyRow>& rows)

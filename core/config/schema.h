@@ -92,8 +92,8 @@ bool isOfGeneration(std::string_view key);
 const KeyInfo* findKey(std::string_view name);
 
 /// A key of the spec's workload and its resolved value as JSON text (`64`, `"bf16"`, `true`). In lists, keys
-/// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing` and `data`
-/// are left out if they are phase and random, and keys of mode generate in other modes.
+/// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing`, `data`
+/// and `inside` are left out if they are phase, random and false, and keys of mode generate in other modes.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

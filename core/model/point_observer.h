@@ -9,6 +9,7 @@
 
 namespace tilescope {
 
+struct KernelSamples;
 struct MemoryFacts;
 
 /// States of a point, in order; `state` events carry them. Compile only if something is compiled.
@@ -24,6 +25,8 @@ public:
     virtual void memoryRead(const HeldMemory& reading) = 0;
     /// Hardware counters of one step, if the spec requests them.
     virtual void countersRead(std::vector<CounterValue> counters) = 0;
+    /// Samples of the kernels of the traced steps, if the spec requests them: without lines and texts.
+    virtual void kernelsSampled(KernelSamples&& samples) = 0;
     /// What a workload that times nothing found out; become facts of the run (environment).
     virtual void factsFound(std::vector<EnvironmentEntry> facts) = 0;
     /// Memory facts that allocation events do not contain, if the spec records memory. Before the trace:

@@ -115,6 +115,7 @@ struct ExperimentSpec {
     bool memory = true;
     bool shapes = false;
     std::vector<std::string> counters = {};
+    bool inside = false; ///< samples the instructions of kernels in the traced steps
     CompileRequest compile = {};
     bool deterministic = false;
     Isolation isolate = Isolation::Sweep;

@@ -246,9 +246,11 @@ CUptiResult CUPTIAPI cuptiGetCubinCrc(CUpti_GetCubinCrcParams* parameters)
     parameters->cubinCrc = hash;
     return CUPTI_SUCCESS;
 }
-CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext /*context*/, std::uint32_t* device)
+CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, std::uint32_t* device)
 {
-    *device = 0;
+    const char* gpus = std::getenv("FAKE_PC_GPUS");
+    const int count = gpus ? std::atoi(gpus) : 1;
+    *device = count > 1 ? (reinterpret_cast<std::uintptr_t>(context) - 1) % static_cast<unsigned>(count) : 0;
     return CUPTI_SUCCESS;
 }
 }

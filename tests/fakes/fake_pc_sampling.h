@@ -14,7 +14,8 @@
 namespace tilescope::trace {
 
 /// CUPTI's sampling of program counters without a GPU: the test says what is sampled. FAKE_PC_SAMPLING=denied: the driver
-/// refuses it; =full: the hardware's buffer is full at the first reading; =busy: another profiler has the device. With a path in
+/// refuses it; =full: the hardware's buffer is full at the first reading; =busy: another profiler has the device.
+/// FAKE_PC_GPUS=2: contexts belong to two GPUs in turn. With a path in
 /// FAKE_DEVICE, sampling is refused while the file PATH.metrics exists, and the file PATH.instructions exists while it is on.
 /// A reading gets three instructions at most. Any thread.
 class FakePcSampling {

@@ -110,6 +110,7 @@ NOT_RUN = {
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
     },
     "inside.md": {
+        "tilescope run attention --mode forward --backend flash --inside true -o a.tscope": GPU_NEEDED,
         "tilescope record --inside -o a.tscope -- python train.py": GPU_NEEDED,
         "tilescope show a.tscope inside": GPU_NEEDED,
         "tilescope show a.tscope inside --kernel flash_fwd": GPU_NEEDED,

@@ -22,6 +22,7 @@
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
 #include "core/trace/allocators/cpu_allocator.h"
+#include "core/trace/cupti/kernel_sampler.h"
 #include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 #include "kernels/include/kernel_set.h"
@@ -159,7 +160,8 @@ private:
     void attempt(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo, const Device& device,
                  PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase);
     std::unique_ptr<Experiment> setUp(const ExperimentSpec& spec, const Device& device, Ranks* ranks,
-                                      PointObserver& observer, RunResult& result, std::string_view phase);
+                                      trace::KernelSampler* sampler, PointObserver& observer,
+                                      RunResult& result, std::string_view phase);
 };
 
 RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<RankInfo>& rankInfo,
@@ -193,7 +195,8 @@ RunResult Engine::Impl::run(const ExperimentSpec& spec, const std::optional<Rank
 // If set-up runs out of memory, it is repeated with recording, which shows the failing op and the holders of
 // the memory.
 std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, const Device& device,
-                                                Ranks* ranks, PointObserver& observer, RunResult& result,
+                                                Ranks* ranks, trace::KernelSampler* sampler,
+                                                PointObserver& observer, RunResult& result,
                                                 std::string_view phase)
 {
     try {
@@ -204,6 +207,8 @@ std::unique_ptr<Experiment> Engine::Impl::setUp(const ExperimentSpec& spec, cons
             throw;
         recordFailure(result, phase);
     }
+    if (sampler)
+        sampler->endWatch();
     device.clean();
     trace::TracerOptions options{.level = TraceLevel::Full, .memory = true, .shapes = true};
     options.cuda = device.isCuda();
@@ -268,11 +273,17 @@ void Engine::Impl::attempt(const ExperimentSpec& spec, const std::optional<RankI
     const std::unique_ptr<Ranks> ranks = rankInfo ? join(spec, *rankInfo, device) : nullptr;
     if (ranks)
         observer.factsFound({{"result.collectives", ranks->means()}});
-    const std::unique_ptr<Experiment> experiment = setUp(spec, device, ranks.get(), observer, result, phase);
+    // First, so that it sees all modules that the experiment loads.
+    const std::unique_ptr<trace::KernelSampler> sampler =
+        spec.inside && device.isCuda() ? trace::makeKernelSampler() : nullptr;
+    const std::unique_ptr<Experiment> experiment =
+        setUp(spec, device, ranks.get(), sampler.get(), observer, result, phase);
     if (!experiment)
         return;
     result.parameters = experiment->parameters();
-    PointRun(spec, device, *experiment, ranks.get(), observer, std::move(stop), result, phase, strings).run();
+    PointRun(spec, device, *experiment, ranks.get(), sampler.get(), observer, std::move(stop), result, phase,
+             strings)
+        .run();
 }
 
 bool lacksKernels(Backend backend, bool onGpu, bool (*hasAllCudaKernels)())

@@ -11,6 +11,7 @@
 #include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/trace/counters/counter_reader.h"
+#include "core/trace/cupti/kernel_sampler.h"
 #include "core/trace/host/range.h"
 #include "core/trace/tracer.h"
 
@@ -43,10 +44,10 @@ std::vector<Phase> phasesOf(const Experiment& experiment)
 } // namespace
 
 PointRun::PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
-                   PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
-                   StringTable& strings)
+                   tilescope::trace::KernelSampler* sampler, PointObserver& observer, std::stop_token stop,
+                   RunResult& result, std::string_view& phase, StringTable& strings)
     : phases_(phasesOf(experiment)), spec_(spec), device_(device), experiment_(experiment), ranks_(ranks),
-      observer_(observer), stop_(std::move(stop)), result_(result), phase_(phase),
+      sampler_(sampler), observer_(observer), stop_(std::move(stop)), result_(result), phase_(phase),
       clock_(device, phases_.size(), spec.timing, ranks), strings_(strings)
 {
     if (spec.mode == Mode::Backward)
@@ -78,6 +79,8 @@ void PointRun::runSteps()
         measure();
     if (result_.status == RunStatus::Ok && tracing())
         trace();
+    if (spec_.inside && !device_.isCuda())
+        result_.flags.push_back(flagText(FlagKind::InsideNotRecorded, "this point runs on the CPU"));
     if (result_.status == RunStatus::Ok && !spec_.counters.empty())
         readCounters();
 }
@@ -179,6 +182,8 @@ tilescope::trace::Tracer& PointRun::tracer()
 // Only a recorded capture shows which module launches each kernel of a graph, and which memory it uses.
 void PointRun::settle()
 {
+    if (sampler_)
+        sampler_->endWatch(); // the warm-up has loaded what the steps need
     const bool isRecorded = tracing() && device_.isCuda() && replaysGraphs(spec_);
     const CaptureCalls calls{.before =
                                  [&](Phase phase) {
@@ -231,6 +236,8 @@ void PointRun::trace()
         ranks_->takeRecords(); // drops those of the reference step
     tracer().start();
     recording_ = true;
+    if (sampler_)
+        sampler_->start();
     try {
         const ScopedRange range("trace");
         const int steps = spec_.traceSteps * experiment_.stepsOfRound();
@@ -244,11 +251,17 @@ void PointRun::trace()
         }
     } catch (...) {
         // Events recorded before a failure are kept, because they explain the failure.
+        if (sampler_)
+            sampler_->stop();
         tracer().stop();
         throw;
     }
     observer_.stateChanged(PointState::Drain);
+    if (sampler_)
+        sampler_->stop();
     tracer().stop();
+    if (sampler_)
+        passOnSamples();
     if (ranks_)
         passOnCollectives();
     if (spec_.memory)
@@ -318,6 +331,8 @@ void PointRun::autopsy()
     options.level = TraceLevel::Full;
     std::string otherwise = "did not run out of memory";
     experiment_.finish();
+    if (sampler_)
+        sampler_->endWatch();
     observer_.memoryLearnt(memory_->takeStock("before the step that ran out"));
     tilescope::trace::Tracer tracer(options, strings_, keeper);
     tracer.start();
@@ -368,6 +383,16 @@ void PointRun::noteTrace()
 void PointRun::passOnCollectives()
 {
     observer_.consume(collectives_->eventsOf(ranks_->takeRecords(), device_.isCuda()));
+}
+
+void PointRun::passOnSamples()
+{
+    tilescope::trace::KernelSampler::Result found = sampler_->take();
+    if (!found.trouble.empty())
+        result_.flags.push_back(flagText(FlagKind::InsideNotRecorded, found.trouble));
+    if (!found.facts.empty())
+        observer_.factsFound(std::move(found.facts));
+    observer_.kernelsSampled(std::move(found.samples));
 }
 
 void PointRun::readCounters()

@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace tilescope::trace {
+class KernelSampler;
 class Tracer;
 struct TracerOptions;
 } // namespace tilescope::trace
@@ -27,10 +28,11 @@ struct MemoryFigures;
 /// activity.
 class PointRun {
 public:
-    /// \param ranks  the ranks that share the steps; null: this process alone
+    /// \param ranks    the ranks that share the steps; null: this process alone
+    /// \param sampler  samples the kernels of the traced steps; null: they are not sampled
     PointRun(const ExperimentSpec& spec, const Device& device, Experiment& experiment, Ranks* ranks,
-             PointObserver& observer, std::stop_token stop, RunResult& result, std::string_view& phase,
-             StringTable& strings);
+             tilescope::trace::KernelSampler* sampler, PointObserver& observer, std::stop_token stop,
+             RunResult& result, std::string_view& phase, StringTable& strings);
     ~PointRun();
 
     /// Runs all steps in order; sets the status to ok or cancelled.
@@ -54,6 +56,7 @@ private:
     void noteMemoryAfter();
     void noteTrace();
     void passOnCollectives();
+    void passOnSamples();
     void readCounters();
     Nanoseconds step(SampleKind kind, int index);
     void execute(int index, bool noteMemory = false);
@@ -75,6 +78,7 @@ private:
     const Device& device_;
     Experiment& experiment_;
     Ranks* ranks_;
+    tilescope::trace::KernelSampler* sampler_;
     PointObserver& observer_;
     std::stop_token stop_;
     RunResult& result_;

@@ -46,18 +46,6 @@ std::string joined(const std::vector<std::string>& words)
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string validUtf8(std::string_view text)
-{
-    std::string valid;
-    valid.reserve(text.size());
-    while (!text.empty()) {
-        const DecodedCharacter character = decodeUtf8(text);
-        valid += character.valid ? text.substr(0, character.length) : std::string_view("\xef\xbf\xbd");
-        text.remove_prefix(character.length);
-    }
-    return valid;
-}
-
 std::string jsonString(std::string_view text)
 {
     std::string quoted = "\"";

@@ -13,12 +13,10 @@ namespace tilescope::exchange {
 // move the cursor, break a document or start a formula.
 
 using tilescope::escapeForTerminal;
+using tilescope::validUtf8;
 
 /// A JSON string including its quotes; invalid UTF-8 becomes U+FFFD.
 std::string jsonString(std::string_view text);
-
-/// The text with invalid UTF-8 replaced by U+FFFD.
-std::string validUtf8(std::string_view text);
 
 /// The words with commas between them.
 std::string joined(const std::vector<std::string>& words);

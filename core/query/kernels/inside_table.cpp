@@ -1,11 +1,11 @@
 #include "core/query/kernels/inside_table.h"
 
+#include "core/analysis/kernels/disassembly.h"
 #include "core/analysis/kernels/kernel_name.h"
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/metric.h"
-#include "core/query/runs/disassembly.h"
 #include "core/query/runs/run_tables.h"
 #include "core/store/kernel_sample_reader.h"
 
@@ -68,7 +68,8 @@ public:
         if (!table_.isSampled)
             return std::move(table_);
         if (needsTexts)
-            table_.hasTexts = addInstructions(samples_, findNvdisasm(), kLongestDisassembly);
+            table_.hasTexts =
+                analysis::addInstructions(samples_, analysis::findNvdisasm(), kLongestDisassembly);
         selectKernels();
         for (const StallSamples& stall : samples_.stalls)
             add(stall);

@@ -1,5 +1,6 @@
 #include "core/session/engine/engine_loop.h"
 
+#include "core/analysis/kernels/sample_completion.h"
 #include "core/analysis/stats/statistics.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -11,6 +12,7 @@
 #include "core/model/ceilings.h"
 #include "core/model/environment_facts.h"
 #include "core/model/flags.h"
+#include "core/model/kernel_samples.h"
 #include "core/model/text.h"
 #include "core/session/engine/memory_labeller.h"
 #include "core/session/engine/rank_clock.h"
@@ -99,6 +101,7 @@ public:
     {
         recorder_.counters(std::move(counters));
     }
+    void kernelsSampled(KernelSamples&& samples) override { samples_ = std::move(samples); }
     void factsFound(std::vector<EnvironmentEntry> facts) override { recorder_.environment(std::move(facts)); }
 
     void sampleTaken(const Sample& sample) override
@@ -154,6 +157,16 @@ public:
         recorder_.counterTracks(tracks);
     }
 
+    /// Call it after the other ranks were joined.
+    void storeKernelSamples()
+    {
+        analysis::completeKernelSamples(samples_, {});
+        if (join_)
+            samples_ = join_->withKernelSamples(std::move(samples_));
+        if (!samples_.empty())
+            recorder_.kernelSamples(samples_);
+    }
+
     /// Statistics of the timed steps so far, in ms; none before the first.
     std::optional<analysis::Statistics> steps() const { return analysis::summarise(steps_); }
     const TimedWatch& watch() const { return watch_; }
@@ -171,6 +184,7 @@ private:
     TimedWatch watch_;
     MemoryLabeller memory_;
     TracedCounters counters_;
+    KernelSamples samples_;
     std::optional<RankJoin> join_;
 };
 
@@ -463,6 +477,7 @@ bool EngineLoop::runPoint(const PointLine& point, InputLines& input)
         recorder_.topology(itself);
     live.storeMemory();
     live.storeCounters();
+    live.storeKernelSamples();
     recorder_.environment(live.watch().environment());
     requireRegistered(result.flags);
     const RecordSummary summary = recorder_.end(result);

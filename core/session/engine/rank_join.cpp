@@ -1,5 +1,6 @@
 #include "core/session/engine/rank_join.h"
 
+#include "core/analysis/kernels/sample_completion.h"
 #include "core/base/error.h"
 #include "core/base/this_host.h"
 #include "core/model/environment_facts.h"
@@ -7,6 +8,7 @@
 #include "core/model/parallelism.h"
 #include "core/model/text.h"
 #include "core/session/engine/rank_clock.h"
+#include "core/store/kernel_sample_reader.h"
 #include "core/store/run_reader.h"
 
 #include <fmt/format.h>
@@ -129,6 +131,17 @@ public:
                 point.time = moved(point.time);
         }
         return tracks;
+    }
+
+    /// Call after records().
+    KernelSamples kernelSamples() const
+    {
+        KernelSamples samples = store::kernelSamples(reader_.file(), run_, true);
+        for (SampledKernel& kernel : samples.kernels) {
+            kernel.device = moved(kernel.device);
+            kernel.process = process_;
+        }
+        return samples;
     }
 
 private:
@@ -335,6 +348,7 @@ RunResult RankJoin::add(const JoinLine::Rank& rank, RunResult& result)
     topology_.processes.back().firstCorrelation = nextCorrelation_;
     append(run.records(first), origin);
     std::ranges::move(run.counters(), std::back_inserter(counters_));
+    analysis::append(kernelSamples_, run.kernelSamples());
     describeDevices(rank.node, run.environment());
     return own;
 }
@@ -353,6 +367,14 @@ std::vector<CounterTrack> RankJoin::withCounters(std::vector<CounterTrack> own)
         if (!track.device)
             track.process = ProcessIndex{rankInfo_.rank};
     std::ranges::move(std::exchange(counters_, {}), std::back_inserter(own));
+    return own;
+}
+
+KernelSamples RankJoin::withKernelSamples(KernelSamples own)
+{
+    for (SampledKernel& kernel : own.kernels)
+        kernel.process = ProcessIndex{rankInfo_.rank};
+    analysis::append(own, std::exchange(kernelSamples_, {}));
     return own;
 }
 

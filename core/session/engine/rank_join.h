@@ -2,6 +2,7 @@
 
 #include "core/model/counter_track.h"
 #include "core/model/events.h"
+#include "core/model/kernel_samples.h"
 #include "core/model/processes.h"
 #include "core/model/rank_info.h"
 #include "core/model/run.h"
@@ -38,6 +39,8 @@ public:
     TraceBatch take();
     /// The counters of all ranks added so far, after those of rank 0.
     std::vector<CounterTrack> withCounters(std::vector<CounterTrack> own);
+    /// The samples of all ranks added so far, after those of rank 0.
+    KernelSamples withKernelSamples(KernelSamples own);
     /// Names the devices of a node from the environment of one of its ranks (`gpu.1.name` and others),
     /// because every rank knows all devices of its node.
     void describeDevices(int node, const std::vector<EnvironmentEntry>& environment);
@@ -66,6 +69,7 @@ private:
     std::map<DeviceIndex, int> nodeOfDevice_;
     TraceBatch all_;
     std::vector<CounterTrack> counters_; ///< of the other ranks
+    KernelSamples kernelSamples_;        ///< of the other ranks
     std::uint32_t nextRange_ = 0;
     std::uint32_t nextOp_ = 0;
     std::uint32_t nextStream_ = 0;

@@ -202,6 +202,11 @@ void Recorder::counterTracks(const std::vector<CounterTrack>& tracks)
     pushAndWait([&](store::RunWriter& writer) { writer.writeCounterTracks(tracks); });
 }
 
+void Recorder::kernelSamples(const KernelSamples& samples)
+{
+    pushAndWait([&](store::RunWriter& writer) { writer.writeKernelSamples(samples); });
+}
+
 void Recorder::memory(const MemoryFacts& facts)
 {
     pushAndWait([&](store::RunWriter& writer) { writer.writeMemory(facts); });

@@ -22,6 +22,7 @@
 
 namespace tilescope {
 struct CounterTrack;
+struct KernelSamples;
 struct MemoryFacts;
 struct RunTopology;
 } // namespace tilescope
@@ -78,6 +79,8 @@ public:
     void counters(std::vector<CounterValue> counters);
     /// For the open run; returns when they are written.
     void counterTracks(const std::vector<CounterTrack>& tracks);
+    /// For the open run; returns when they are written.
+    void kernelSamples(const KernelSamples& samples);
     /// For the open run; returns when they are written.
     void memory(const MemoryFacts& facts);
     /// Of several ranks, for the open run; returns when they are written.

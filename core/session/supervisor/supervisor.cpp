@@ -119,11 +119,16 @@ SweepOutcome Sweep::run()
     return {counts_, counts_.cancelled > 0 || (stop_.stop_requested() && !all), notBegun};
 }
 
+/// Samples of kernels have lines only if the process watched from the start which modules it loads.
+bool needsOwnProcess(const ExperimentSpec& spec)
+{
+    return spec.isolate == Isolation::Process || spec.inside;
+}
+
 /// Ensures that an engine waits for a point; false if the sweep should end.
 bool Sweep::ready(const SweepPoint& point)
 {
-    if (engine_.present() &&
-        (engine_.ended() || (point.spec.isolate == Isolation::Process && pointsOfEngine_ > 0)))
+    if (engine_.present() && (engine_.ended() || (needsOwnProcess(point.spec) && pointsOfEngine_ > 0)))
         finishEngine();
     while (!stop_.stop_requested()) {
         if (engine_.present())

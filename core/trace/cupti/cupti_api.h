@@ -1,11 +1,13 @@
 #pragma once
 
 #include "core/trace/assembly/graph_description.h"
+#include "core/trace/cupti/pc_sampling_api.h"
 
 #include <cupti.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,16 @@ public:
     virtual CUptiResult finalize() = 0;
     /// Waits until the current device is idle; false if that is unknown.
     virtual bool synchronizeDevice() = 0;
+
+    /// The context of the calling thread; null: none, or unknown.
+    virtual CUcontext currentContext() { return nullptr; }
+    /// The functions that sample the instructions of kernels.
+    /// \param reason  receives one sentence if there are none
+    virtual std::optional<PcSamplingApi> pcSampling(std::string& reason)
+    {
+        reason = "kernels were not sampled: this CUPTI cannot do that";
+        return std::nullopt;
+    }
 };
 
 /// The CUPTI that LibTorch itself links.

@@ -1,6 +1,9 @@
 #include "core/trace/cupti/cupti_api.h"
+#include "core/trace/cupti/kernel_sampler.h"
 
 #include <cuda_runtime_api.h>
+
+#include <dlfcn.h>
 
 namespace tilescope::trace {
 
@@ -94,6 +97,28 @@ public:
     }
     CUptiResult finalize() override { return cuptiFinalize(); }
     bool synchronizeDevice() override { return cudaDeviceSynchronize() == cudaSuccess; }
+    CUcontext currentContext() override
+    {
+        // The driver is a library of the machine, which is not linked.
+        void* function = nullptr;
+        if (cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 4000, cudaEnableDefault,
+                                             nullptr) != cudaSuccess ||
+            !function)
+            return nullptr;
+        CUcontext context = nullptr;
+        return reinterpret_cast<CUresult (*)(CUcontext*)>(function)(&context) == CUDA_SUCCESS ? context
+                                                                                              : nullptr;
+    }
+    std::optional<PcSamplingApi> pcSampling(std::string& reason) override
+    {
+        Dl_info info{};
+        void* library = dladdr(reinterpret_cast<const void*>(&cuptiGetVersion), &info) != 0 && info.dli_fname
+                            ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD)
+                            : nullptr;
+        std::uint32_t version = 0;
+        cuptiGetVersion(&version);
+        return PcSamplingApi::find(library, version, reason);
+    }
 };
 
 } // namespace
@@ -102,6 +127,11 @@ CuptiApi& realCupti()
 {
     static RealCupti api;
     return api;
+}
+
+std::unique_ptr<KernelSampler> makeKernelSampler()
+{
+    return std::make_unique<KernelSampler>(realCupti());
 }
 
 } // namespace tilescope::trace

@@ -18,6 +18,7 @@ public:
     void consume(TraceBatch&&) override {}
     void memoryRead(const HeldMemory&) override {}
     void countersRead(std::vector<CounterValue>) override {}
+    void kernelsSampled(tilescope::KernelSamples&&) override {}
     void factsFound(std::vector<EnvironmentEntry>) override {}
     void memoryLearnt(MemoryFacts&&) override {}
     void sampleTaken(const Sample& sample) override

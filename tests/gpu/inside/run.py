@@ -2,8 +2,9 @@
 """Records kernels with known behaviour with `tilescope record --inside` on a GPU and checks what `show inside` says.
 
 Parts: truth (dominant stall reason and line of each kernel of known.cu, twice), attention (a Triton kernel, twice), cost
-(interleaved blocks of programs without recording, with it, and with --inside), graphs (a CUDA graph in PyTorch). Prints one
-line for each check; exit status 1 if one fails. Recordings stay in the folder --keep.
+(interleaved blocks of programs without recording, with it, and with --inside), graphs (a CUDA graph in PyTorch), own (Tilescope's
+own runs with `inside: true`), loop (the program --loop with --inside and --metrics). Prints one line for each check; exit status 1
+if one fails. Recordings stay in the folder --keep.
 
     python tests/gpu/inside/run.py --tilescope build/bin/tilescope --keep OUT truth attention cost
 """
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Kernel: the reasons that may dominate its stalls, and the least share of the samples on its marked line. Two of them follow
@@ -154,9 +156,14 @@ def interval(values):
 def cost(options):
     program = build(options.keep)
     for name, milliseconds, limit in (("short_fma", 150, 1.01), ("launches", 150, 1.05)):
+        if options.of not in (None, name):
+            continue
+        end = time.monotonic() + options.seconds if options.seconds else None
         ways = {"bare": None, "recorded": [], "inside": ["--inside"]}
         times = {way: [] for way in ways}
         for _ in range(options.blocks):
+            if end and time.monotonic() > end:
+                break
             order = list(ways)
             random.shuffle(order)
             for way in order:
@@ -209,12 +216,79 @@ def graphs(options):
     print(run([options.tilescope, "show", file, "losses"]).stdout)
 
 
+# Tilescope's kernels, PyTorch's, and the CUDA graphs of a fused training step.
+OWN = {
+    "attention": "attention --mode both --backend flash --precision bf16 --batch 8 --heads 16 --kv-heads 16 --d-head 128 --seq-len 4096",
+    "lm": "lm --mode train --backend flash --precision bf16 --batch 8 --context 1024",
+    "fused": "lm --mode train --compile fused --precision bf16 --batch 8 --context 1024",
+}
+OWN_STEPS = "--device cuda --warmup 5 --steps 30 --trace-steps 20 --format json"
+
+
+def own(options):
+    for name, words in OWN.items():
+        medians = {}
+        file = options.keep / f"own-{name}.tscope"
+        file.unlink(missing_ok=True)
+        for inside in ("false", "true"):
+            result = run([options.tilescope, "run", *words.split(), *OWN_STEPS.split(), "--inside", inside, "-o", file])
+            events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+            ends = [event for event in events if event.get("event") == "result"]
+            check(result.returncode == 0 and ends and ends[-1]["status"] == "ok",
+                  f"{name}, inside {inside}: {ends[-1]['status'] if ends else result.stderr[-300:]} "
+                  f"{[flag for flag in ends[-1].get('flags', []) if 'inside' in flag] if ends else ''}")
+            if ends:
+                medians[inside] = ends[-1].get("step_ms")
+        print(f"      {name}: timed steps {medians}", flush=True)
+        wanted = ("inside", "--run", "2")
+        kernels = show(options.tilescope, file, *wanted)
+        total = sum(row["samples"] for row in kernels)
+        check(total > 0, f"{name}: {total} samples of {len(kernels)} kernels")
+        check(not show(options.tilescope, file, "inside", "--run", "1"), f"{name}: no samples without inside")
+        for group in ("line", "function", "instruction", "reason"):
+            rows = show(options.tilescope, file, *wanted, "--group", group)
+            check(sum(row["samples"] for row in rows) == total, f"{name}: by {group} adds up to {total}")
+            if group == "line":
+                known = sum(row["samples"] for row in rows if row["line"])
+                print(f"      {name}: {100 * known / max(total, 1):.1f} % of the samples have a line", flush=True)
+            if group == "instruction":
+                known = sum(row["samples"] for row in rows if row["instruction"])
+                print(f"      {name}: {100 * known / max(total, 1):.1f} % of the samples have an instruction's text", flush=True)
+        ran = {row["name"] for row in show(options.tilescope, file, "kernels", "--run", "2")}
+        strange = [row["kernel"] for row in kernels if row["kernel"] not in ran]
+        print(f"      {name}: {len(strange)} sampled kernels are not in the table of kernels {strange[:2]}", flush=True)
+        for row in kernels[:4]:
+            print(f"      {row['percent']:5.1f} % {row['kernel'][:70]} {row['stall']} {row['stall_percent'] or 0:.0f} %")
+        if kernels:
+            lines = show(options.tilescope, file, *wanted, "--kernel", kernels[0]["kernel"], "--group", "line")
+            for row in lines[:4]:
+                print(f"            {row['percent']:5.1f} % {os.path.basename(row['file'] or '?')}:{row['line']} {row['stall']}")
+        print(run([options.tilescope, "verify", file]).stdout.strip(), flush=True)
+
+
+def loop(options):
+    file = options.keep / "loop.tscope"
+    result = record(options.tilescope, file, [sys.executable, options.loop, "loop"], "--inside", "--metrics", "--no-memory",
+                    "--sources")
+    check(result.returncode == 0, "loop: ends as without recording")
+    rows = show(options.tilescope, file, "inside")
+    metrics = show(options.tilescope, file, "metrics")
+    check(bool(rows), f"loop: {sum(row['samples'] for row in rows)} samples of {len(rows)} kernels")
+    check(bool(metrics), f"loop: {len(metrics)} rows of metrics")
+    print(run([options.tilescope, "show", file, "inside", "--limit", "6"]).stdout)
+    print(run([options.tilescope, "show", file, "metrics", "--limit", "6"]).stdout)
+    print(run([options.tilescope, "show", file, "losses"]).stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", default="tilescope")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."), help="folder for the recordings")
+    parser.add_argument("--of", help="cost: only of short_fma or launches")
+    parser.add_argument("--seconds", type=float, help="cost: no block begins later")
+    parser.add_argument("--loop", help="file of programs that runs as `python FILE loop`")
     parser.add_argument("--blocks", type=int, default=30)
-    parser.add_argument("parts", nargs="+", choices=["truth", "attention", "cost", "graphs"])
+    parser.add_argument("parts", nargs="+", choices=["truth", "attention", "cost", "graphs", "own", "loop"])
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     for part in options.parts:

@@ -23,7 +23,7 @@ const BadSpec kKeys[] = {
      "s.yaml:3:1: unknown key 'bacth'; did you mean 'batch'? allowed here: name, workload, device, seed, "
      "mode, grad, "
      "loss, precision, backend, batch, warmup, steps, repeat, timing, trace_steps, trace, memory, shapes, "
-     "counters, "
+     "counters, inside, "
      "compile, "
      "deterministic, isolate, timeout, memory_limit, threads, annotate_attention, heads, kv_heads, d_head, "
      "seq_len, "
@@ -289,6 +289,17 @@ const BadSpec kCombinations[] = {
      "s.yaml:2:10: compile graph is a CUDA graph, and device is cpu; write compile: none or device: cuda"},
     {"CountersOnTheCpu", "workload: lm\ncounters: [dram__bytes.sum]\ndevice: cpu\n",
      "s.yaml:2:11: counters need a GPU, and device is cpu; remove counters or write device: cuda"},
+    {"InsideOnTheCpu", "workload: lm\ninside: true\ndevice: cpu\n",
+     "s.yaml:2:9: inside needs a GPU, and device is cpu; remove inside or write device: cuda"},
+    {"InsideWithCounters", "workload: lm\ncounters: [dram__bytes.sum]\ninside: true\n",
+     "s.yaml:3:9: counters and inside need the GPU's profiler for themselves; keep one of the two, or give "
+     "each "
+     "a point of its own"},
+    {"InsideWithoutATrace", "workload: attention\ninside: true\ntrace: off\n",
+     "s.yaml:2:9: inside samples the traced steps, and trace is off; remove inside or write trace: kernels"},
+    {"InsideWithoutTracedSteps", "workload: lm\ninside: true\ntrace_steps: 0\n",
+     "s.yaml:2:9: inside samples the traced steps, and trace_steps is 0; remove inside or write trace_steps: "
+     "3"},
     {"TrainingAttention", "workload: attention\nmode: train\n",
      "s.yaml:2:7: mode train is for workload lm: attention has nothing to train; allowed: forward, backward, "
      "both"},

@@ -69,6 +69,16 @@ TEST(Defaults, OfTimingIsNotStored)
     EXPECT_NE(specHash(step), specHash(phase));
 }
 
+TEST(Defaults, OfTheInsideOfKernelsIsNotStored)
+{
+    const ExperimentSpec without = only("workload: lm\ninside: false\n");
+    EXPECT_EQ(specHash(without), specHash(only("workload: lm\n")));
+    const ExperimentSpec with = only("workload: lm\ninside: true\n");
+    EXPECT_TRUE(with.inside);
+    EXPECT_EQ(fromJson(toJson(with)), with);
+    EXPECT_NE(specHash(with), specHash(without));
+}
+
 TEST(Defaults, OfTheStudiesOfNumbers)
 {
     EXPECT_EQ(

@@ -40,11 +40,11 @@ TEST(Keys, StandInTheOrderInWhichRunsShowThem)
                 ::testing::ElementsAre(
                     "name", "workload", "device", "seed", "mode", "grad", "loss", "precision", "backend",
                     "batch", "warmup", "steps", "repeat", "timing", "trace_steps", "trace", "memory",
-                    "shapes", "counters", "compile", "deterministic", "isolate", "timeout", "memory_limit",
-                    "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len", "kv_len",
-                    "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab", "context",
-                    "data", "rope_theta", "checkpointing", "new_tokens", "cache", "page", "sampling",
-                    "weights", "check", "gpus", "parallel", "bucket", "op", "bytes", "dtype"));
+                    "shapes", "counters", "inside", "compile", "deterministic", "isolate", "timeout",
+                    "memory_limit", "threads", "annotate_attention", "heads", "kv_heads", "d_head", "seq_len",
+                    "kv_len", "causal", "tile_q", "tile_k", "size", "d_model", "d_ff", "layers", "vocab",
+                    "context", "data", "rope_theta", "checkpointing", "new_tokens", "cache", "page",
+                    "sampling", "weights", "check", "gpus", "parallel", "bucket", "op", "bytes", "dtype"));
 }
 
 TEST(Keys, AreListedByTheirRanks)

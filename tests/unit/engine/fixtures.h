@@ -20,6 +20,7 @@ public:
     }
     void memoryRead(const HeldMemory& reading) override { held.push_back(reading); }
     void countersRead(std::vector<CounterValue> values) override { counters = std::move(values); }
+    void kernelsSampled(KernelSamples&& /*samples*/) override {}
     void factsFound(std::vector<EnvironmentEntry> found) override { facts = std::move(found); }
     void memoryLearnt(MemoryFacts&& learnt) override { memory.push_back(std::move(learnt)); }
     void consume(TraceBatch&& batch) override { batches.push_back(std::move(batch)); }

@@ -107,6 +107,11 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
              .points = {{timestampAt(10), 5}}},
             {.name = "CPU use", .end = timestampAt(30), .points = {{timestampAt(10), 6}}}};
         writer.writeCounterTracks(counters);
+        writer.writeKernelSamples({.kernels = {{.device = DeviceIndex{1}, .name = "gemm", .cubin = 7}},
+                                   .instructions = {{.kernel = 0, .offset = 16}},
+                                   .reasons = {"barrier", "wait"},
+                                   .stalls = {{.instruction = 0, .reason = 1, .samples = 5}},
+                                   .code = {{.cubin = 7, .code = "code"}}});
         RunResult result;
         result.device = "cuda:1";
         writer.endRun(result);
@@ -125,6 +130,22 @@ TEST(RankJoin, GivesTheRecordsOfEachGpuNumbersOfTheirOwn)
     EXPECT_EQ(counters[1].device, DeviceIndex{1});
     EXPECT_FALSE(counters[1].process) << "it is the device's";
     EXPECT_EQ(counters[2].process, ProcessIndex{1});
+
+    const KernelSamples samples =
+        join.withKernelSamples({.kernels = {{.device = DeviceIndex{0}, .name = "gemm", .cubin = 7}},
+                                .instructions = {{.kernel = 0, .offset = 32}},
+                                .reasons = {"wait"},
+                                .stalls = {{.instruction = 0, .reason = 0, .samples = 3}},
+                                .code = {{.cubin = 7, .code = "code"}}});
+    ASSERT_EQ(samples.kernels.size(), 2);
+    EXPECT_EQ(samples.kernels[0].process, ProcessIndex{0});
+    EXPECT_EQ(samples.kernels[1].process, ProcessIndex{1});
+    EXPECT_EQ(samples.kernels[1].device, DeviceIndex{1});
+    ASSERT_EQ(samples.stalls.size(), 2);
+    EXPECT_EQ(samples.stalls[1].samples, 5);
+    EXPECT_EQ(samples.instructions[samples.stalls[1].instruction].kernel, 1);
+    EXPECT_EQ(samples.reasons[samples.stalls[1].reason], "wait");
+    EXPECT_EQ(samples.code.size(), 1) << "both ranks have the module";
 
     ASSERT_EQ(all.deviceEvents.size(), 4);
     std::set<CorrelationId> correlations;

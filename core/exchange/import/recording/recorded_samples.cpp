@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <set>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -24,74 +26,39 @@ bool matches(const std::string& glob, const std::string& name, const std::string
 
 } // namespace
 
-std::uint32_t RecordedSamples::reasonOf(std::string_view name)
-{
-    const auto known = std::ranges::find(reasons_, name);
-    const auto index = static_cast<std::uint32_t>(known - reasons_.begin());
-    if (known == reasons_.end())
-        reasons_.emplace_back(name);
-    return index;
-}
-
 std::int64_t RecordedSamples::add(record::WorkingBlock& block, const TextOf& text)
 {
-    for (const record::SampledKernelRow& row : block.sampledKernels) {
-        kernels_.push_back(row);
-        names_.emplace_back(text(row.name), text(row.symbol));
-    }
     std::int64_t wrong = 0;
+    for (const record::SampledKernelRow& row : block.sampledKernels)
+        sums_.addKernel({.device = DeviceIndex{static_cast<std::int16_t>(row.device)},
+                         .name = std::string(text(row.name)),
+                         .symbol = std::string(text(row.symbol)),
+                         .cubin = row.cubin});
     std::map<std::uint32_t, std::uint32_t> reasons;
     for (const record::PcSampleRow& row : block.pcSamples) {
-        if (row.kernel >= kernels_.size() || row.samples < 0 || row.unissued < 0 ||
+        if (row.kernel >= sums_.kernelCount() || row.samples < 0 || row.unissued < 0 ||
             row.offset > std::numeric_limits<std::uint32_t>::max()) {
             ++wrong;
             continue;
         }
         const auto [reason, isNew] = reasons.try_emplace(row.reason, 0);
         if (isNew)
-            reason->second = reasonOf(text(row.reason));
-        Count& count = counts_[{row.kernel, row.offset}][reason->second];
-        count.samples += row.samples;
-        count.unissued += row.unissued;
+            reason->second = sums_.reasonOf(text(row.reason));
+        sums_.add(row.kernel, row.offset, reason->second, row.samples, row.unissued);
     }
     for (record::Cubin& cubin : block.cubins)
-        code_.push_back({.cubin = cubin.checksum, .code = std::move(cubin.code)});
+        sums_.addCode({.cubin = cubin.checksum, .code = std::move(cubin.code)});
     return wrong;
 }
 
 KernelSamples RecordedSamples::take(const std::string& kernels,
                                     const std::function<DeviceIndex(std::int32_t)>& device)
 {
-    KernelSamples all{.reasons = std::move(reasons_)};
-    constexpr std::uint32_t kNone = ~0U;
-    std::vector<std::uint32_t> numbers(kernels_.size(), kNone);
-    std::set<std::uint64_t> modules;
-    for (std::size_t i = 0; i < kernels_.size(); ++i) {
-        const auto& [name, symbol] = names_[i];
-        if (!kernels.empty() && !matches(kernels, name, symbol))
-            continue;
-        numbers[i] = static_cast<std::uint32_t>(all.kernels.size());
-        all.kernels.push_back({.device = device(kernels_[i].device),
-                               .name = name,
-                               .symbol = symbol,
-                               .cubin = kernels_[i].cubin});
-        modules.insert(kernels_[i].cubin);
-    }
-    for (const auto& [instruction, counts] : counts_) {
-        const auto& [kernel, offset] = instruction;
-        if (numbers[kernel] == kNone)
-            continue;
-        const auto number = static_cast<std::uint32_t>(all.instructions.size());
-        all.instructions.push_back({.kernel = numbers[kernel], .offset = offset});
-        for (const auto& [reason, count] : counts)
-            all.stalls.push_back({.instruction = number,
-                                  .reason = reason,
-                                  .samples = count.samples,
-                                  .unissued = std::min(count.unissued, count.samples)});
-    }
-    for (KernelCode& code : code_)
-        if (modules.contains(code.cubin))
-            all.code.push_back(std::move(code));
+    KernelSamples all = sums_.take([&kernels](const SampledKernel& kernel) {
+        return kernels.empty() || matches(kernels, kernel.name, kernel.symbol);
+    });
+    for (SampledKernel& kernel : all.kernels)
+        kernel.device = device(kernel.device.value);
     return all;
 }
 

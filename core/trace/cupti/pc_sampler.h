@@ -1,14 +1,14 @@
 #pragma once
 
-#include "app/record/pc_sampling_api.h"
 #include "core/base/mutex.h"
 #include "core/base/try_mutex.h"
-#include "core/record/sampling_turns.h"
 #include "core/trace/cupti/context_watch.h"
+#include "core/trace/cupti/pc_sampling_api.h"
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-namespace tilescope::record {
+namespace tilescope::trace {
 
 /// A kernel, as the samples name it.
-struct SampledKernel {
+struct PcKernel {
     std::int32_t device = 0; ///< CUDA's number
     std::uint64_t cubin = 0; ///< CUPTI's checksum of its machine code
     std::string symbol;      ///< its name in the machine code, mangled
@@ -29,7 +29,7 @@ struct SampledKernel {
 
 /// Samples of one instruction with one stall reason.
 struct PcCount {
-    std::uint32_t kernel = 0; ///< number of a SampledKernel, from 0 in the order in which they were seen
+    std::uint32_t kernel = 0; ///< number of a PcKernel, from 0 in the order in which they were seen
     std::uint32_t reason = 0; ///< index in PcSamples::reasons
     std::uint64_t offset = 0; ///< bytes from the beginning of the kernel
     std::uint64_t samples = 0;
@@ -38,7 +38,7 @@ struct PcCount {
 
 /// What was sampled since the last time.
 struct PcSamples {
-    std::vector<SampledKernel> kernels; ///< those that were not handed over before
+    std::vector<PcKernel> kernels; ///< those that were not handed over before
     std::vector<PcCount> counts;
     std::vector<std::pair<std::uint64_t, std::string>> cubins; ///< checksum and machine code, once
 };
@@ -57,11 +57,14 @@ struct PcSamplerCounts {
 ///
 /// Its thread has the program's file descriptors, as CUDA's driver uses them. The callbacks are called on the program's
 /// threads; the other functions by the threads that start, stop and write the recording.
-class PcSampler final : public trace::ContextWatch {
+class PcSampler final : public ContextWatch {
 public:
-    /// \param folder  of the recording: its processes claim devices there, because CUPTI samples for one process of a device
-    /// \param turn    samples only from when it has begun; null: all the time
-    PcSampler(const PcSamplingApi& api, std::filesystem::path folder, const InstructionTurn* turn);
+    /// Whether something may begin that cannot begin all the time. Any thread; it must not wait.
+    using MayBegin = std::function<bool()>;
+    /// \param folder    where the processes of a recording claim devices, because CUPTI samples for one process of a device;
+    ///                  empty: no other process samples this one's devices
+    /// \param mayBegin  samples only from when it has returned true; empty: all the time
+    PcSampler(const PcSamplingApi& api, std::filesystem::path folder, MayBegin mayBegin);
     ~PcSampler() override;
 
     /// Starts or stops sampling in every context. Does not wait for the device.
@@ -111,7 +114,7 @@ private:
     };
 
     void run() noexcept;
-    bool hasTurn() const noexcept { return !turn_ || turn_->hasBegun(); }
+    bool hasTurn() const { return !mayBegin_ || mayBegin_(); }
     /// Starts sampling when its turn begins.
     void followTurn() REQUIRES(cuptiMutex_);
     bool lockFor(int milliseconds) noexcept TILESCOPE_ATTRIBUTE(try_acquire_capability(true, cuptiMutex_));
@@ -133,7 +136,7 @@ private:
 
     const PcSamplingApi api_;
     const std::filesystem::path folder_;
-    const InstructionTurn* const turn_;
+    const MayBegin mayBegin_;
     std::atomic<bool> ends_{false};
     std::atomic<bool> on_{false};
     std::atomic<std::uint32_t> period_{0};
@@ -149,7 +152,7 @@ private:
     std::vector<std::string> reasons_ GUARDED_BY(mutex_);
     std::map<std::tuple<std::int32_t, std::uint64_t, std::uint32_t>, std::uint32_t>
         kernels_ GUARDED_BY(mutex_);
-    std::vector<SampledKernel> newKernels_ GUARDED_BY(mutex_);
+    std::vector<PcKernel> newKernels_ GUARDED_BY(mutex_);
     std::unordered_map<std::uint64_t, std::uint32_t> places_ GUARDED_BY(mutex_); ///< by kernel << 32 | offset
     std::vector<Count> sums_ GUARDED_BY(mutex_);                                 ///< by place and reason
     std::map<std::uint64_t, std::string> code_ GUARDED_BY(mutex_); ///< loaded and not sampled yet
@@ -162,4 +165,4 @@ private:
     std::thread thread_;
 };
 
-} // namespace tilescope::record
+} // namespace tilescope::trace

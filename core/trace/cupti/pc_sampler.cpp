@@ -1,6 +1,6 @@
-#include "app/record/pc_sampler.h"
+#include "core/trace/cupti/pc_sampler.h"
 
-#include "app/record/device_thread.h"
+#include "core/trace/host/quiet_thread.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tilescope::record {
+namespace tilescope::trace {
 
 namespace {
 
@@ -91,8 +91,8 @@ private:
     std::vector<CUpti_PCSamplingPCData> pcs_;
 };
 
-PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder, const InstructionTurn* turn)
-    : api_(api), folder_(std::move(folder)), turn_(turn)
+PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder, MayBegin mayBegin)
+    : api_(api), folder_(std::move(folder)), mayBegin_(std::move(mayBegin))
 {
     thread_ = startQuietThread("tilescope-pc", [this] { run(); });
 }
@@ -150,13 +150,13 @@ void PcSampler::run() noexcept
     MutexLock lock(mutex_);
     auto drained = std::chrono::steady_clock::now();
     while (!ends_.load()) {
-        changed_.waitFor(lock, turn_ ? kLookForTurn : kPeriod, [this] { return ends_.load(); });
+        changed_.waitFor(lock, mayBegin_ ? kLookForTurn : kPeriod, [this] { return ends_.load(); });
         lock.unlock();
         try {
             const TryMutexLock cupti(cuptiMutex_);
             takeInChanges();
             followTurn();
-            if (const auto now = std::chrono::steady_clock::now(); !turn_ || now - drained >= kPeriod) {
+            if (const auto now = std::chrono::steady_clock::now(); !mayBegin_ || now - drained >= kPeriod) {
                 drainAll();
                 drained = now;
             }
@@ -169,7 +169,7 @@ void PcSampler::run() noexcept
 
 void PcSampler::followTurn()
 {
-    if (!turn_ || hadTurn_ || !hasTurn())
+    if (!mayBegin_ || hadTurn_ || !hasTurn())
         return;
     hadTurn_ = true;
     for (const auto& context : contexts_)
@@ -206,6 +206,8 @@ void PcSampler::takeInChanges()
             }
             continue;
         }
+        if (std::ranges::any_of(contexts_, [&](const auto& each) { return each->handle == change.handle; }))
+            continue;
         auto context = std::make_unique<Context>();
         context->handle = change.handle;
         std::uint32_t device = 0;
@@ -220,6 +222,8 @@ void PcSampler::takeInChanges()
 /// Two processes that sample the same device may crash. A symbolic link needs no file descriptor.
 bool PcSampler::claim(std::int32_t device)
 {
+    if (folder_.empty())
+        return true;
     const std::string link = (folder_ / ("sampled-gpu-" + nameOfDevice(device))).string();
     if (std::ranges::find(claims_, link) != claims_.end())
         return true;
@@ -589,4 +593,4 @@ void PcSampler::moduleEnds(CUcontext context) noexcept
     }
 }
 
-} // namespace tilescope::record
+} // namespace tilescope::trace

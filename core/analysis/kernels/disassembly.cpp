@@ -1,4 +1,4 @@
-#include "core/query/runs/disassembly.h"
+#include "core/analysis/kernels/disassembly.h"
 
 #include "core/analysis/kernels/cubin.h"
 #include "core/base/error.h"
@@ -26,7 +26,7 @@
 #include <thread>
 #include <vector>
 
-namespace tilescope::query {
+namespace tilescope::analysis {
 
 namespace fs = std::filesystem;
 
@@ -169,7 +169,7 @@ fs::path findNvdisasm()
 
 void addLines(KernelSamples& samples)
 {
-    std::map<std::uint64_t, analysis::Cubin> cubins;
+    std::map<std::uint64_t, Cubin> cubins;
     for (const KernelCode& code : samples.code)
         cubins.try_emplace(code.cubin, code.code);
     for (SampledInstruction& each : samples.instructions) {
@@ -207,7 +207,7 @@ bool addInstructions(KernelSamples& samples, const fs::path& nvdisasm, std::chro
         const auto symbols = wanted.find(code.cubin);
         if (symbols == wanted.end())
             continue;
-        const analysis::Cubin cubin(code.code);
+        const Cubin cubin(code.code);
         std::string indices;
         for (const std::string& symbol : symbols->second)
             if (const auto index = cubin.indexOf(symbol))
@@ -235,4 +235,4 @@ bool addInstructions(KernelSamples& samples, const fs::path& nvdisasm, std::chro
     return isWhole;
 }
 
-} // namespace tilescope::query
+} // namespace tilescope::analysis

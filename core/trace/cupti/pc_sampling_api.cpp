@@ -1,13 +1,19 @@
-#include "app/record/pc_sampling_api.h"
+#include "core/trace/cupti/pc_sampling_api.h"
 
-#include "app/record/find_function.h"
+#include <dlfcn.h>
 
-namespace tilescope::record {
+namespace tilescope::trace {
 
 namespace {
 
 // CUDA 12.6: before, CUpti_PCSamplingPCData was shorter, and an array of it is walked by its length.
 constexpr std::uint32_t kOldestVersion = 24;
+
+template <class Function> bool findFunction(Function& function, const char* name, void* library)
+{
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    return function != nullptr;
+}
 
 } // namespace
 
@@ -32,4 +38,4 @@ std::optional<PcSamplingApi> PcSamplingApi::find(void* library, std::uint32_t ve
     return std::nullopt;
 }
 
-} // namespace tilescope::record
+} // namespace tilescope::trace

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tilescope::record {
+namespace tilescope::trace {
 
 /// The functions of CUPTI that sample the program counters of a GPU's warps, by name.
 struct PcSamplingApi {
@@ -28,4 +28,4 @@ struct PcSamplingApi {
     static std::optional<PcSamplingApi> find(void* library, std::uint32_t version, std::string& reason);
 };
 
-} // namespace tilescope::record
+} // namespace tilescope::trace

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
-namespace tilescope::query {
+namespace tilescope::analysis {
 
 /// nvdisasm: of PATH, of a CUDA toolkit (CUDA_HOME, CUDA_PATH, /usr/local/cuda), or of the wheels of Triton and CUDA in the
 /// Python that is found in PATH or active (VIRTUAL_ENV, CONDA_PREFIX). Empty if there is none.
@@ -20,4 +20,4 @@ void addLines(KernelSamples& samples);
 bool addInstructions(KernelSamples& samples, const std::filesystem::path& nvdisasm,
                      std::chrono::milliseconds longest);
 
-} // namespace tilescope::query
+} // namespace tilescope::analysis
