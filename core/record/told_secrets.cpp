@@ -87,12 +87,27 @@ bool hasFormOfPassword(std::string_view text, std::size_t at)
            std::ranges::none_of(word, [](char c) { return c == '/' || c == '<' || c == '['; });
 }
 
+/// Whether a value has small letters, and capital ones behind its first character.
+bool mixesCases(std::string_view text, std::size_t at)
+{
+    constexpr std::size_t kShortest = 8;
+    std::size_t end = at;
+    bool hasLower = false;
+    bool hasUpper = false;
+    for (; end < text.size() && !isBlank(text[end]); ++end) {
+        hasLower = hasLower || std::islower(static_cast<unsigned char>(text[end])) != 0;
+        hasUpper = hasUpper || (end > at && std::isupper(static_cast<unsigned char>(text[end])) != 0);
+    }
+    return end - at >= kShortest && hasLower && hasUpper;
+}
+
 } // namespace
 
 std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_t end)
 {
     constexpr std::size_t kNone = std::string_view::npos;
     constexpr std::array<std::string_view, 4> kLinks{"to", "is", "as", "was"};
+    constexpr std::array<std::string_view, 2> kWeakNames{"token", "key"};
     constexpr std::array<std::string_view, 3> kOwners{"of", "for", "in"};
     constexpr std::array<std::string_view, 6> kArticles{"the", "a", "my", "our", "your", "this"};
     constexpr int kMostBetween = 4; // set the new database password to X
@@ -125,12 +140,17 @@ std::size_t toldSecretAfter(std::string_view text, std::size_t begin, std::size_
         link = afterWord(link);
         link = afterWord(isAmong(wordAt(text, link), kArticles) ? afterWord(link) : link);
     }
-    const bool isLinked = link < text.size() && isAmong(wordAt(text, link), kLinks);
+    std::string linking = link < text.size() ? wordAt(text, link) : std::string();
+    if (linking.ends_with(':')) // the password is: X
+        linking.pop_back();
+    const bool isLinked = isAmong(linking, kLinks);
     if (isLinked)
         value = afterWord(link);
-    const bool isQuotedToken = name == "token" && !isLinked && isQuoteMark(text[value]);
-    if (isQuotedToken)
-        return hasFormOfPassword(text, value) ? value : kNone;
+    if (!isLinked && value < text.size() && isAmong(name, kWeakNames))
+        return hasFormOfPassword(text, value) &&
+                       (isQuoteMark(text[value]) ? name == "token" : mixesCases(text, value))
+                   ? value
+                   : kNone;
     if (value == text.size() || !(isPassword || (hasParts && isSecret(name, wordAt(text, value)))))
         return kNone;
     const bool isTold = isLinked ? isSet || looksLikePassword(text, value)
