@@ -6,6 +6,7 @@
 #include "core/base/number_text.h"
 #include "core/base/spelling.h"
 #include "core/base/terminal_columns.h"
+#include "core/hosts/remote_file.h"
 
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ struct Option {
     std::vector<std::string> words = {};        ///< allowed values; empty: any
     bool isKey = false;                         ///< a key of a spec: a list sweeps it
     bool isBoolean = false;                     ///< without a value it is `true`
+    bool isWritten = false;                     ///< names an output
     bool isOutput = false;                      ///< names an output that has a name
     bool isGiven = false;
     std::string valueName = {}; ///< in --help; empty: of a flag
@@ -200,7 +202,9 @@ void Arguments::option(const std::string& names, std::string& into, const std::s
 void Arguments::output(const std::string& names, std::string& into, const std::string& help,
                        bool toStandardOutput)
 {
-    impl_->add({.value = &into}, names, "VALUE", help).isOutput = !toStandardOutput;
+    Option& option = impl_->add({.value = &into}, names, "VALUE", help);
+    option.isWritten = true;
+    option.isOutput = !toStandardOutput;
 }
 
 void Arguments::command(std::vector<std::string>& into)
@@ -306,6 +310,8 @@ void Arguments::Impl::store(Option& option, const std::string& value)
         throw Error{.what = "cannot write this to standard output",
                     .where = name + " -",
                     .remedy = "name a file; write ./- for a file named -"};
+    if (option.isWritten)
+        hosts::requireLocalOutput(value);
     if (!option.words.empty() && std::ranges::find(option.words, value) == option.words.end())
         throw Error{.what = "unknown value '" + value + "'",
                     .where = name,

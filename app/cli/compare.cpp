@@ -64,6 +64,7 @@ template <class Numbers> RunAddress addressOf(std::string_view text, const Numbe
         }
         return address;
     }
+    refuseUnknownHost(text);
     if (colon == std::string_view::npos || colon == 0)
         throw Error{.what = "no such file", .where = std::string(text), .remedy = "check the path"};
     const std::filesystem::path file = text.substr(0, colon);

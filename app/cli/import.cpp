@@ -11,7 +11,9 @@
 #include "core/query/runs/run_tables.h"
 #include "core/store/run_reader.h"
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 namespace tilescope::cli {
@@ -44,7 +46,10 @@ int importCommand(int argc, char** argv)
             .what = "needs a file and -o OUT.tscope", .where = "tilescope import", .remedy = "see --help"};
     std::vector<std::filesystem::path> paths;
     for (const std::string& each : named)
-        paths.push_back(fetchedFile(each).value_or(each));
+        if (std::vector<std::filesystem::path> copies = fetchedFiles(each); copies.empty())
+            paths.emplace_back(each);
+        else
+            std::ranges::move(copies, std::back_inserter(paths));
     exchange::ImportResult imported;
     withImportProgress([&](const exchange::ImportWatch& watch) {
         imported = exchange::importFiles(exchange::importableFiles(paths), output, watch, name, {}, stepsBy);

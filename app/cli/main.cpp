@@ -2,6 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/import_progress.h"
+#include "app/cli/on_host.h"
 #include "app/cli/recording.h"
 #include "core/base/current_error.h"
 #include "core/base/environment_variable.h"
@@ -66,7 +67,7 @@ bool namesFile(const std::string& argument)
 {
     std::error_code error;
     return std::filesystem::exists(argument, error) || argument.ends_with(".tscope") ||
-           argument.find('/') != std::string::npos;
+           cli::fileOnHost(argument) || argument.find('/') != std::string::npos;
 }
 
 bool isSpec(std::string_view argument)
@@ -97,10 +98,13 @@ void requireThere(std::string_view file)
 {
     std::error_code error;
     // A recording that is being made has no file yet.
-    if (!std::filesystem::exists(file, error) && !exchange::GrowingRecording::of(file))
+    if (!std::filesystem::exists(file, error) && !exchange::GrowingRecording::of(file) &&
+        !cli::fileOnHost(file)) {
+        cli::refuseUnknownHost(file);
         throw Error{.what = error ? "cannot be opened (" + error.message() + ")" : "no such file",
                     .where = std::string(file),
                     .remedy = "check the path; tilescope --help lists the verbs"};
+    }
 }
 
 [[noreturn]] void throwUnknown(const std::string& argument)

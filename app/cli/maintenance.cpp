@@ -53,6 +53,7 @@ int annotate(int argc, char** argv, const char* verb, const char* purpose, const
     if (!arguments.parse(argc, argv))
         return 0;
     require(!file.empty() && !run.empty(), verb, "file and run");
+    requireChangeable(file);
     const RunId number = runNumber(run, std::string("tilescope ") + verb);
     if (words.size() != 1)
         throw Error{.what = words.empty() ? std::string("no text given")
@@ -147,6 +148,7 @@ int deleteCommand(int argc, char** argv)
     if (!arguments.parse(argc, argv))
         return 0;
     require(!file.empty() && !runs.empty(), "delete", "file and run");
+    requireChangeable(file);
     std::vector<RunId> numbers;
     for (const std::string& run : runs)
         numbers.push_back(runNumber(run, "tilescope delete"));
@@ -161,6 +163,7 @@ int compactCommand(int argc, char** argv)
                  "tilescope compact a.tscope");
     if (file.empty())
         return 0;
+    requireChangeable(file);
     const store::CompactOutcome outcome = store::compact(file);
     notes() << escapeForTerminal(file) << ": " << outcome.before.count << " bytes before, "
             << outcome.after.count << " after\n";

@@ -9,10 +9,12 @@
 #include "core/base/plural.h"
 #include "core/base/shell_word.h"
 #include "core/base/terminal_text.h"
+#include "core/exchange/import/importer.h"
 #include "core/exchange/import/recording/growing_recording.h"
 #include "core/exchange/tables/number.h"
 #include "core/hosts/collect_result.h"
 #include "core/hosts/remote_file.h"
+#include "core/hosts/remote_folder.h"
 #include "core/hosts/result_arrivals.h"
 #include "core/hosts/sweep_events.h"
 #include "core/hosts/sweep_request.h"
@@ -95,7 +97,7 @@ void bringHome(hosts::RemoteHost& host, hosts::RemoteJob& job, const fs::path& f
     if (say == SayMerge::Yes && !isQuiet())
         std::cerr << counted(before.runs + last.runs, "run") << " of " << name << " added to "
                   << escapeForTerminal(file.string()) << " (" << sizeText(before.received + last.received)
-                  << ")" << std::endl;
+                  << " over the network)" << std::endl;
 }
 
 /// What a user needs to know to come back to work that goes on.
@@ -186,13 +188,8 @@ std::vector<std::string> suggestedHosts()
 
 std::optional<std::string_view> fileOnHost(std::string_view text)
 {
-    const auto remote = hosts::remotePathOf(text);
+    const auto remote = hosts::knownRemotePathOf(text);
     if (!remote)
-        return {};
-    std::error_code ignored;
-    if (fs::exists(remote->host, ignored)) // FILE:RUN
-        return {};
-    if (!hosts::HostList::ofUser().find(remote->host))
         return {};
     const std::size_t colon = text.rfind(':');
     const bool namesRuns = colon > remote->host.size() && colon + 1 < text.size() &&
@@ -200,34 +197,128 @@ std::optional<std::string_view> fileOnHost(std::string_view text)
     return namesRuns ? text.substr(0, colon) : text;
 }
 
-std::optional<fs::path> fetchedFile(std::string_view named)
+void refuseUnknownHost(std::string_view named)
 {
     const auto remote = hosts::remotePathOf(named);
-    if (!remote || !fileOnHost(named)) // who takes FILE:RUN has split it
-        return {};
+    std::error_code ignored;
+    const bool namesRuns = remote && remote->path.find_first_not_of("0123456789,") == std::string::npos;
+    if (!remote || namesRuns || fs::exists(remote->host, ignored) ||
+        hosts::HostList::ofUser().find(remote->host))
+        return;
+    throw Error{.what = "no such file, and no host of the name " + remote->host,
+                .where = std::string(named),
+                .remedy = "check the path; tilescope hosts lists the hosts"};
+}
+
+void requireChangeable(std::string_view named)
+{
+    if (!hosts::knownRemotePathOf(named))
+        return;
+    throw Error{.what = "lies on another machine; only files of this one are changed",
+                .where = std::string(named),
+                .remedy = "copy its runs first: tilescope merge " + shellPath(std::string(named)) +
+                          " -o FILE.tscope"};
+}
+
+namespace {
+
+using Files = std::vector<fs::path>;
+
+/// Calls `fetch` with the host of `named`, ready to answer, and what a signal requests to stop.
+template <class FetchThem> Files withHost(const std::string& name, const FetchThem& fetch)
+{
     const session::StopSignals signals{SIGINT, SIGTERM, SIGHUP};
     try {
-        hosts::RemoteHost host = hostNamed(remote->host);
+        hosts::RemoteHost host = hostNamed(name);
         host.prepare(signals.first());
-        const auto join = [](const fs::path& folder, const fs::path& recording) {
-            return exchange::GrowingRecording{.folder = folder, .output = recording}
-                .importInto(recording)
-                .has_value();
-        };
-        const fs::path file = fetchFile(host, remote->path, hosts::copiesFolder(), join,
-                                        fetchWatch(std::string(named)), signals.first())
-                                  .file;
-        if (file.empty())
-            throw Error{.what = "is being recorded there and has no event yet",
-                        .where = std::string(named),
-                        .remedy = "try again when the program uses CUDA, NVTX or PyTorch",
-                        .kind = ErrorKind::Failure};
-        rememberNamed(file, named);
-        return file;
+        return fetch(host, signals.first());
     } catch (const hosts::Stopped&) {
         eraseLine();
         throw Cancelled{};
     }
+}
+
+fs::path fetchOne(hosts::RemoteHost& host, const std::string& path, const std::stop_token& stop)
+{
+    const std::string named = host.host().name + ':' + path;
+    const auto join = [](const fs::path& folder, const fs::path& recording) {
+        return exchange::GrowingRecording{.folder = folder, .output = recording}
+            .importInto(recording)
+            .has_value();
+    };
+    const fs::path file = fetchFile(host, path, hosts::copiesFolder(), join, fetchWatch(named), stop).file;
+    if (file.empty())
+        throw Error{.what = "is being recorded there and has no event yet",
+                    .where = named,
+                    .remedy = "try again when the program uses CUDA, NVTX or PyTorch",
+                    .kind = ErrorKind::Failure};
+    rememberNamed(file, named);
+    return file;
+}
+
+/// Whether the name of a file is one that an importer reads.
+bool hasImportedName(std::string_view name)
+{
+    for (const exchange::Importer* importer : exchange::importers())
+        for (const std::string_view ending : exchange::endingsOf(*importer))
+            if (name.ends_with(ending))
+                return true;
+    return false;
+}
+
+/// The files of a folder there that importers read, by name.
+Files fetchFolder(hosts::RemoteHost& host, const std::string& path, const std::stop_token& stop)
+{
+    const hosts::RemoteFolder folder = hosts::listFolder(host, path, stop);
+    const std::string named = host.host().name + ':' + path;
+    if (folder.isCut)
+        throw Error{.what = "the folder has more than " +
+                            counted(hosts::RemoteFolder::kMostEntries, "entry", "entries"),
+                    .where = named,
+                    .remedy = "name the files that are to be read"};
+    Files files;
+    for (const hosts::RemoteEntry& entry : folder.entries)
+        if (!entry.isFolder && hasImportedName(entry.name))
+            files.push_back(fetchOne(host, path + (path.ends_with('/') ? "" : "/") + entry.name, stop));
+    if (files.empty())
+        throw Error{.what = "the folder there has no file with a name that traces have",
+                    .where = named,
+                    .remedy = "name a file"};
+    return files;
+}
+
+} // namespace
+
+std::optional<fs::path> fetchedFile(std::string_view named)
+{
+    const auto remote = hosts::knownRemotePathOf(named); // who takes FILE:RUN has split it
+    if (!remote) {
+        refuseUnknownHost(named);
+        return {};
+    }
+    return withHost(remote->host,
+                    [&](hosts::RemoteHost& host, const std::stop_token& stop) {
+                        return Files{fetchOne(host, remote->path, stop)};
+                    })
+        .front();
+}
+
+std::vector<fs::path> fetchedFiles(std::string_view named)
+{
+    const auto remote = hosts::knownRemotePathOf(named);
+    if (!remote) {
+        refuseUnknownHost(named);
+        return {};
+    }
+    return withHost(remote->host, [&](hosts::RemoteHost& host, const std::stop_token& stop) {
+        try {
+            return Files{fetchOne(host, remote->path, stop)};
+        } catch (const Error& error) {
+            if (error.what != hosts::kIsFolderThere)
+                throw;
+        }
+        return fetchFolder(host, remote->path, stop);
+    });
 }
 
 int sweepOnHost(const std::string& name, const std::vector<session::SweepPoint>& points,

@@ -24,10 +24,21 @@ std::vector<std::string> suggestedHosts();
 /// HOST:PATH in HOST:PATH or HOST:PATH:RUN, where HOST is a known host and no local file has this name; none otherwise.
 std::optional<std::string_view> fileOnHost(std::string_view text);
 
-/// A local copy of HOST:PATH; none if `named` does not name a file of a known host. Shows progress on standard error if
+/// \throws Error  `named` has the form HOST:PATH, and there is neither such a file nor such a host
+void refuseUnknownHost(std::string_view named);
+
+/// For verbs that change a file in place.
+/// \throws Error  `named` is a file of a known host
+void requireChangeable(std::string_view named);
+
+/// A local copy of HOST:PATH; none if `named` does not have this form. Shows progress on standard error if
 /// that is a terminal. The first SIGINT, SIGTERM or SIGHUP cancels.
 /// \throws Error, Cancelled
 std::optional<std::filesystem::path> fetchedFile(std::string_view named);
+
+/// The same; of a folder of traces, copies of those of its files whose names end as those of importers.
+/// \return  empty: `named` does not have this form
+std::vector<std::filesystem::path> fetchedFiles(std::string_view named);
 
 /// Whether a line says how many runs arrived.
 enum class SayMerge { Yes, No };

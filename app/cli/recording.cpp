@@ -7,7 +7,6 @@
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/import_cache.h"
 
-#include <array>
 #include <iostream>
 #include <map>
 
@@ -48,17 +47,17 @@ void rememberNamed(const std::filesystem::path& file, const std::filesystem::pat
 
 Recording recordingOf(const std::filesystem::path& named)
 {
-    if (const auto copy = fetchedFile(named.string())) {
-        Recording recording = recordingOf(*copy);
-        rememberNamed(recording.file, named);
-        return recording;
+    std::vector<std::filesystem::path> sources = fetchedFiles(named.string());
+    if (sources.empty())
+        sources.push_back(named);
+    if (sources.size() == 1 && !exchange::isForeign(sources.front())) {
+        if (sources.front() != named)
+            rememberNamed(sources.front(), named);
+        return {.file = sources.front()};
     }
-    if (!exchange::isForeign(named))
-        return {.file = named};
     std::shared_ptr<const exchange::CachedImport> import;
     const auto cache = exchange::ImportCache::ofUser();
-    withImportProgress(
-        [&](const exchange::ImportWatch& watch) { import = cache.open(std::array{named}, watch); });
+    withImportProgress([&](const exchange::ImportWatch& watch) { import = cache.open(sources, watch); });
     std::cerr << sentenceOf(*import, named) << std::endl;
     rememberNamed(import->file, named);
     return {.file = import->file, .import = import};

@@ -1,5 +1,6 @@
 #include "app/cli/spec_argument.h"
 
+#include "app/cli/on_host.h"
 #include "core/base/error.h"
 #include "core/config/quick.h"
 #include "core/config/spec_file.h"
@@ -45,8 +46,10 @@ std::vector<ExperimentSpec> specsOf(const std::string& spec, config::Edition edi
 {
     const config::Overrides overrides = overridesFrom(settings);
     if (!spec.starts_with(kStudyPrefix)) {
-        std::vector<ExperimentSpec> specs = spec == kStandardInput ? config::loadSpecFromInput(overrides)
-                                                                   : config::loadSpecFile(spec, overrides);
+        std::vector<ExperimentSpec> specs =
+            spec == kStandardInput
+                ? config::loadSpecFromInput(overrides)
+                : config::loadSpecFile(fetchedFile(spec).value_or(spec).string(), overrides);
         return edition == config::Edition::Quick ? config::quickEdition(std::move(specs)) : specs;
     }
     std::vector<ExperimentSpec> specs;

@@ -2,6 +2,8 @@
 
 #include "core/base/file_descriptor.h"
 #include "core/base/sha256.h"
+#include "core/base/shell_word.h"
+#include "core/hosts/host_list.h"
 #include "core/hosts/json_fields.h"
 #include "core/hosts/working_parts.h"
 
@@ -273,6 +275,25 @@ std::optional<RemotePath> remotePathOf(std::string_view text)
     if (fs::exists(text, ignored))
         return {};
     return RemotePath{std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+std::optional<RemotePath> knownRemotePathOf(std::string_view text)
+{
+    auto remote = remotePathOf(text);
+    std::error_code ignored;
+    if (!remote || fs::exists(remote->host, ignored) || !HostList::ofUser().find(remote->host))
+        return {};
+    return remote;
+}
+
+void requireLocalOutput(std::string_view named)
+{
+    if (!knownRemotePathOf(named))
+        return;
+    throw Error{.what = "lies on another machine, and output is written on this one",
+                .where = std::string(named),
+                .remedy = "name a file of this machine; one with a colon in its name is " +
+                          shellPath("./" + std::string(named))};
 }
 
 namespace {

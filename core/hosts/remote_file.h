@@ -22,6 +22,13 @@ struct RemotePath {
 /// is such a host is not asked.
 std::optional<RemotePath> remotePathOf(std::string_view text);
 
+/// The same where the user knows a host of this name and no local file has it, which is FILE:RUN then.
+/// \throws Error  the list of hosts cannot be read
+std::optional<RemotePath> knownRemotePathOf(std::string_view text);
+
+/// \throws Error (Usage)  an output is named that would lie on a known host: only files of this machine are written
+void requireLocalOutput(std::string_view named);
+
 struct FetchProgress {
     Bytes done;     ///< of the file, compared or fetched
     Bytes of;       ///< size of the file
@@ -38,6 +45,8 @@ struct FetchedFile {
 };
 
 inline constexpr int kFetchAttempts = 8;
+/// What the error says of a path that names a folder.
+inline constexpr std::string_view kIsFolderThere = "is a folder there";
 
 /// Joins the working files in a folder into a new recording, which replaces `recording` at once; false: they have no
 /// event yet.

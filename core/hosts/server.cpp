@@ -13,6 +13,7 @@
 #include "core/hosts/folder_changes.h"
 #include "core/hosts/job_folder.h"
 #include "core/hosts/json_fields.h"
+#include "core/hosts/remote_file.h"
 #include "core/hosts/remote_folder.h"
 #include "core/hosts/slurm.h"
 #include "core/hosts/wire.h"
@@ -314,7 +315,7 @@ void Server::fetch(const Json& request) const
                      {"parts", workingParts(growing->folder)}});
     const bool isMissing = status.type() == fs::file_type::not_found;
     throw Error{.what = isMissing                  ? "no such file there"
-                        : fs::is_directory(status) ? "is a folder there"
+                        : fs::is_directory(status) ? std::string(kIsFolderThere)
                         : error                    ? "cannot be opened there (" + error.message() + ")"
                                                    : "is not a regular file there",
                 .where = named,

@@ -4,6 +4,7 @@
 #include "core/exchange/import/import_cache.h"
 #include "core/exchange/import/importer.h"
 #include "core/exchange/import/recording/growing_recording.h"
+#include "core/hosts/remote_file.h"
 #include "ui/kit/file_dialog.h"
 #include "ui/kit/layouts.h"
 #include "ui/kit/message_strip.h"
@@ -57,7 +58,8 @@ QString namesOf(const QStringList& paths)
 
 bool isThere(const QString& path)
 {
-    return QFileInfo::exists(path) || exchange::GrowingRecording::of(path.toStdString());
+    return QFileInfo::exists(path) || exchange::GrowingRecording::of(path.toStdString()) ||
+           hosts::knownRemotePathOf(path.toStdString());
 }
 
 QString openFilters()

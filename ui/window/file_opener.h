@@ -17,7 +17,8 @@ namespace tilescope::ui {
 class MessageStrip;
 class Workspace;
 
-/// Whether a path names a file or a folder, or the file that `tilescope record` is going to write.
+/// Whether a path names a file or a folder, the file that `tilescope record` is going to write, or HOST:PATH of a known
+/// host, which is not asked.
 bool isThere(const QString& path);
 
 /// "rank0.json and 7 more"

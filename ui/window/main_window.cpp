@@ -1,5 +1,6 @@
 #include "ui/window/main_window.h"
 
+#include "core/hosts/remote_file.h"
 #include "core/hosts/ssh_link.h"
 #include "ui/charts/charts_page.h"
 #include "ui/compare/compare_page.h"
@@ -313,7 +314,13 @@ void MainWindow::open(const QStringList& files)
 {
     QStringList recordings;
     QStringList others;
+    bool isElsewhere = false;
     for (const QString& file : files) {
+        if (const auto remote = hosts::knownRemotePathOf(file.toStdString())) {
+            isElsewhere = true;
+            opener_->openOnHost(QString::fromStdString(remote->host), QString::fromStdString(remote->path));
+            continue;
+        }
         if (const QStringList inside = recordingsIn(file); !inside.isEmpty())
             recordings << inside;
         else if (file.endsWith(QLatin1String(".yaml")) || file.endsWith(QLatin1String(".yml")))
@@ -324,7 +331,7 @@ void MainWindow::open(const QStringList& files)
                 << file;
         RecentFiles::add(file);
     }
-    if (recordings.isEmpty() && others.isEmpty())
+    if (recordings.isEmpty() && others.isEmpty() && !isElsewhere)
         return;
     // These pages do not show runs.
     if (currentPageName() == QLatin1String("experiment") || currentPageName() == QLatin1String("help"))

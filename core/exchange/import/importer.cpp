@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/shell_word.h"
 #include "core/exchange/import/archives/archive_importer.h"
 #include "core/exchange/import/archives/unpacked_files.h"
 #include "core/exchange/import/kineto/inflated_file.h"
@@ -238,6 +239,11 @@ const Importer& importerFor(const fs::path& file)
     if (const Importer* importer = knownImporterFor(file))
         return *importer;
     const std::string head = readInputHead(file, Importer::kHead, "trace or snapshot");
+    if (isRecording(file))
+        throw Error{.what = "is a recording of Tilescope, which needs no import",
+                    .where = file.string(),
+                    .remedy = "copy its runs: tilescope merge " + shellPath(file) + " -o OUT.tscope",
+                    .kind = ErrorKind::Usage};
     constexpr std::size_t kText = 16384;
     if (const auto why = whyNotRead(textHead(head, kText), file))
         throw *why;

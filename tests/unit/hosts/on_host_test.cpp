@@ -277,6 +277,80 @@ TEST_F(OnHost, ReadsFilesOfTheHost)
     EXPECT_EQ(tilescope({"show", "gpubox:a.tscope", "--format", "csv"}).out, here.out);
 }
 
+TEST_F(OnHost, ReadsTracesFoldersAndSpecsOfTheHost)
+{
+    const fs::path traces = sshd->remote() / "traces of $me";
+    fs::create_directory(traces);
+    for (const char* name : {"ddp_rank0.json.gz", "ddp_rank1.json.gz"})
+        fs::copy_file(fs::path(TILESCOPE_SOURCE_DIR) / "tests/data/kineto" / name, traces / name);
+    std::ofstream(traces / "notes.txt") << "no trace\n";
+    const std::string there = "gpubox:traces of $me";
+    const ProgramResult here = tilescope({"import", traces.string(), "-o", "here.tscope"});
+    ASSERT_EQ(here.code, 0) << here.err;
+    const ProgramResult imported = tilescope({"import", there, "-o", "there.tscope"});
+    ASSERT_EQ(imported.code, 0) << imported.err;
+    const auto kernels = [&](const std::string& file) {
+        return tilescope({"show", file, "kernels", "--format", "csv"}).out;
+    };
+    EXPECT_THAT(kernels("here.tscope"), HasSubstr(","));
+    EXPECT_EQ(kernels("there.tscope"), kernels("here.tscope"));
+    EXPECT_EQ(kernels(there), kernels("here.tscope"));
+    EXPECT_EQ(kernels(there + "/ddp_rank0.json.gz"), kernels((traces / "ddp_rank0.json.gz").string()));
+    fs::create_directory(sshd->remote() / "empty");
+    EXPECT_THAT(tilescope({"show", "gpubox:empty"}).err,
+                HasSubstr("gpubox:empty: the folder there has no file with a name that traces have"));
+    EXPECT_THAT(tilescope({"verify", "gpubox:empty"}).err, HasSubstr("is a folder there"));
+
+    std::ofstream(sshd->remote() / "sweep.yaml")
+        << "workload: attention\nsteps: 3\nsweep: {seed: [0, 1]}\nfixed: {seq_len: 64}\n";
+    const ProgramResult swept = tilescope({"--batch", "gpubox:sweep.yaml", "-o", "a.tscope", "--on", "gpubox"});
+    ASSERT_EQ(swept.code, 0) << swept.err;
+    EXPECT_EQ(statuses("a.tscope").size(), 2u);
+    std::ofstream(sshd->remote() / "wrong.yaml") << "workload: attention\nstepz: 3\n";
+    EXPECT_THAT(tilescope({"--batch", "gpubox:wrong.yaml", "-o", "a.tscope"}).err, HasSubstr("gpubox:wrong.yaml"));
+
+    fs::copy_file(folder / "a.tscope", sshd->remote() / "a.tscope", fs::copy_options::overwrite_existing);
+    const ProgramResult recording = tilescope({"import", "gpubox:a.tscope", "-o", "b.tscope"});
+    EXPECT_EQ(recording.code, 2);
+    EXPECT_EQ(recording.err, "gpubox:a.tscope: is a recording of Tilescope, which needs no import; copy its runs: "
+                             "tilescope merge gpubox:a.tscope -o OUT.tscope\n");
+}
+
+TEST_F(OnHost, WritesToNoFileOfAHost)
+{
+    ASSERT_EQ(tilescope(sweep("[0]", "a.tscope")).code, 0);
+    fs::copy_file(folder / "a.tscope", sshd->remote() / "kept.tscope");
+    const std::vector<std::vector<std::string>> changing{{"note", "gpubox:kept.tscope", "1", "words"},
+                                                         {"tag", "gpubox:kept.tscope", "1", "word"},
+                                                         {"delete", "gpubox:kept.tscope", "1"},
+                                                         {"compact", "gpubox:kept.tscope"}};
+    for (const std::vector<std::string>& words : changing) {
+        const ProgramResult refused = tilescope(words);
+        EXPECT_EQ(refused.code, 2) << words.front();
+        EXPECT_THAT(refused.err, HasSubstr("copy its runs first: tilescope merge gpubox:kept.tscope -o "));
+    }
+    const std::vector<std::vector<std::string>> writing{
+        {"merge", "a.tscope", "-o", "gpubox:b.tscope"},
+        {"export", "a.tscope", "--perfetto", "gpubox:b.pftrace"},
+        {"share", "a.tscope", "-o", "gpubox:b.html"},
+        {"run", "attention", "--on", "gpubox", "-o", "gpubox:b.tscope"},
+        {"record", "--on", "gpubox", "-o", "gpubox:b.tscope", "--", "/bin/true"}};
+    for (const std::vector<std::string>& words : writing) {
+        const ProgramResult refused = tilescope(words);
+        EXPECT_EQ(refused.code, 2) << words.front();
+        EXPECT_THAT(refused.err, HasSubstr("output is written on this one")) << words.front();
+    }
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+    EXPECT_EQ(tilescope({"merge", "a.tscope", "-o", "./gpubox:b.tscope"}).code, 0);
+
+    const ProgramResult unknown = tilescope({"show", "gpubux:a.tscope"});
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("gpubux:a.tscope: no such file, and no host of the name gpubux"));
+    EXPECT_THAT(tilescope({"compare", "a.tscope:1", "gpubux:a.tscope:1"}).err,
+                HasSubstr("no host of the name gpubux"));
+    EXPECT_THAT(tilescope({"compare", "a.tscope:1", "missing.tscope:1"}).err, HasSubstr("no such file; check"));
+}
+
 // Everything that the server's commands print goes through a file. A file that is no recording is fetched all the same.
 TEST_F(OnHost, FetchesOnlyPiecesThatChanged)
 {
