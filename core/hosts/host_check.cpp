@@ -50,7 +50,8 @@ std::string valueOf(const Answers& answers, std::string_view key)
 }
 
 /// What the host is asked, in the environment that its set-up lines make.
-std::string questions()
+/// \param copy  the folder of this build in the cache there
+std::string questions(const std::string& copy)
 {
     const std::string cache = kHostCache;
     return "p() { printf 'tilescope:%s=%s\\n' \"$1\" \"$2\"; }; "
@@ -74,7 +75,14 @@ std::string questions()
            "p options \"$(findmnt -no OPTIONS -T \"$f\" 2>/dev/null)\"; "
            "p free \"$(df -Pk \"$f\" 2>/dev/null | tail -n 1)\"; test -w \"$f\" && p writable yes; "
            "for d in " +
-           cache + "/[0-9]*; do test -d \"$d\" && p version \"${d##*/}\"; done; true";
+           cache +
+           "/[0-9]*; do test -d \"$d\" && p version \"${d##*/}\"; done; "
+           "d=" +
+           cache + "/" + quotedForHost(copy) +
+           "; if test -d \"$d\"; then (cd \"$d\" && LC_ALL=C sha256sum -c manifest 2>/dev/null) | grep -v ': "
+           "OK$' | "
+           "head -n 1 | "
+           "while read -r l; do p damaged \"$l\"; done; fi; true";
 }
 
 Finding ofSystem(const Answers& answers)
@@ -99,6 +107,25 @@ Finding ofSystem(const Answers& answers)
         finding.remedy = "install tar and coreutils there";
     }
     return finding;
+}
+
+/// The set-up lines that fail.
+std::vector<Finding> ofSetUp(const Host& host, const Answers& answers)
+{
+    std::vector<Finding> findings;
+    std::istringstream numbers(valueOf(answers, "setup"));
+    std::size_t last = 0;
+    for (std::string text; std::getline(numbers, text);) {
+        const auto number = parseNumber<std::size_t>(text);
+        if (!number || *number <= last || *number > host.setUp.size())
+            continue;
+        last = *number;
+        findings.push_back({.verdict = Verdict::Note,
+                            .topic = "set-up",
+                            .finding = "line " + text + " fails: " + host.setUp[*number - 1],
+                            .remedy = "run it there and mend what it says; if it may fail, add || true"});
+    }
+    return findings;
 }
 
 Finding ofGpus(const Answers& answers)
@@ -206,8 +233,16 @@ Finding ofSpace(const Answers& answers, const Bundle& bundle, bool isInstalled)
     return finding;
 }
 
-Finding ofTilescope(const std::vector<std::string>& versions, const Bundle& bundle, bool isInstalled)
+/// \param damaged  what sha256sum says of a file of this build there: `lib/a.so: FAILED`; empty: all are as copied
+Finding ofTilescope(const std::vector<std::string>& versions, const Bundle& bundle, bool isInstalled,
+                    const std::string& damaged)
 {
+    if (isInstalled && !damaged.empty())
+        return {.verdict = Verdict::Missing,
+                .topic = "Tilescope",
+                .finding = "its copy there is damaged (" + damaged + ")",
+                .remedy = "remove ~/.cache/tilescope/" + bundle.folderName() +
+                          " there; the next command copies it again"};
     if (isInstalled)
         return {.topic = "Tilescope", .finding = version() + " of this build is there", .remedy = {}};
     std::string others;
@@ -233,7 +268,9 @@ void checkHost(SshLink& link, const Bundle& bundle,
         const auto began = Clock::now();
         link.run("exit 0", {}, stop);
         roundTripMs = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
-        const CommandOutcome outcome = link.run(link.withSetUp(questions()), {}, stop);
+        const std::string report = "printf 'tilescope:setup=%s\\n'";
+        const CommandOutcome outcome =
+            link.run(link.withSetUp(questions(bundle.folderName()), report), {}, stop, kMostSilence);
         answers = answersIn(outcome.out);
         if (valueOf(answers, "who").empty())
             throw noShell(link.host(), outcome);
@@ -253,12 +290,14 @@ void checkHost(SshLink& link, const Bundle& bundle,
     for (std::string each; std::getline(lines, each);)
         versions.push_back(each);
     const bool isInstalled = std::ranges::find(versions, bundle.folderName()) != versions.end();
+    for (const Finding& failed : ofSetUp(link.host(), answers))
+        onStep(failed);
     onStep(ofSystem(answers));
     onStep(ofGpus(answers));
     onStep(ofScheduler(link.host(), answers));
     onStep(ofTorch(answers));
     onStep(ofSpace(answers, bundle, isInstalled));
-    onStep(ofTilescope(versions, bundle, isInstalled));
+    onStep(ofTilescope(versions, bundle, isInstalled, valueOf(answers, "damaged")));
 }
 
 } // namespace tilescope::hosts

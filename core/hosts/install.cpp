@@ -105,8 +105,10 @@ std::string removeFiles(const SshLink& link, std::stop_token stop)
 
 std::string hostCommand(const SshLink& link, const Bundle& bundle, const std::string& arguments)
 {
-    return link.withSetUp("exec " + std::string(kHostCache) + "/" + quotedForHost(bundle.folderName()) +
-                          "/bin/tilescope " + arguments);
+    // Without exec: of a program that a signal ends, ssh says the same as of a lost connection; a shell exits with 128
+    // and the signal.
+    return link.withSetUp(std::string(kHostCache) + "/" + quotedForHost(bundle.folderName()) +
+                          "/bin/tilescope " + arguments + "; exit $?");
 }
 
 } // namespace tilescope::hosts

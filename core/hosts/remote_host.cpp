@@ -76,6 +76,7 @@ public:
 private:
     static constexpr std::size_t kReadAtOnce = std::size_t{512} << 10;
     std::vector<char> bytes_ = std::vector<char>(kReadAtOnce);
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 void Answer::Impl::throwLost()
@@ -102,6 +103,14 @@ void Answer::Impl::throwLost()
                     .kind = ErrorKind::Environment};
     // ssh itself fails with 255; another code is that of the command, which has not begun to answer.
     constexpr int kSshFailed = 255;
+    constexpr int kSignal = 128; // and its number
+    if (ended && ended->signal == 0 && ended->code > kSignal && ended->code != kSshFailed &&
+        !reader.isGreeted())
+        throw Error{.what = "Tilescope there is ended by signal " + std::to_string(ended->code - kSignal) +
+                            saidBy(errors),
+                    .where = host,
+                    .remedy = "tilescope hosts check " + host + " says whether its copy there is damaged",
+                    .kind = ErrorKind::Environment};
     if (ended && ended->signal == 0 && ended->code != kSshFailed && !reader.isGreeted())
         throw Error{
             .what = "Tilescope does not start there: its login scripts or set-up lines end the shell with "
@@ -119,9 +128,12 @@ void Answer::Impl::exchange(const std::stop_token& stop, const session::WakeEven
                                    {process->error.get(), POLLIN, 0},
                                    {pending.empty() ? -1 : process->input.get(), POLLOUT, 0},
                                    {wake.descriptor(), POLLIN, 0}}};
-    poll(watched.data(), watched.size(), -1);
+    constexpr int kLookAgainMs = 1000;
+    poll(watched.data(), watched.size(), reader.isGreeted() ? -1 : kLookAgainMs);
     if (stop.stop_requested())
         return;
+    if (!reader.isGreeted() && std::chrono::steady_clock::now() - began_ > kMostSilence)
+        throw noAnswer(link_.host(), kMostSilence);
     if (watched[2].revents != 0) {
         const ssize_t count = write(process->input.get(), pending.data(), pending.size());
         if (count > 0)

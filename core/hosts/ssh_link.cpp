@@ -23,6 +23,7 @@
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace tilescope::hosts {
@@ -123,9 +124,10 @@ bool take(const FileDescriptor& from, std::string& into)
     }
 }
 
-/// Feeds a process and collects what it prints, until it has ended.
-CommandOutcome converse(session::ChildProcess& process, const std::function<std::string_view()>& input,
-                        std::stop_token stop)
+/// Feeds a process and collects what it prints, until it has ended; none: `isLate` was true before.
+std::optional<CommandOutcome> converse(session::ChildProcess& process,
+                                       const std::function<std::string_view()>& input, std::stop_token stop,
+                                       const std::function<bool()>& isLate)
 {
     const session::WithoutSigpipe quiet;
     const session::WakeEvent wake;
@@ -138,6 +140,8 @@ CommandOutcome converse(session::ChildProcess& process, const std::function<std:
     for (;;) {
         if (stop.stop_requested())
             throw Stopped{};
+        if (isLate && isLate())
+            return {};
         if (!isFed && pending.empty()) {
             pending = input ? input() : std::string_view();
             if (pending.empty()) {
@@ -158,7 +162,9 @@ CommandOutcome converse(session::ChildProcess& process, const std::function<std:
                                        {isFed ? -1 : process.input.get(), POLLOUT, 0},
                                        {wake.descriptor(), POLLIN, 0}}};
         constexpr int kLookAgainMs = 20; // both streams may be closed before the process has ended
-        poll(watched.data(), watched.size(), hasOut && hasError && !isFed ? -1 : kLookAgainMs);
+        constexpr int kLookAtClockMs = 1000;
+        const int longestMs = isLate ? kLookAtClockMs : -1;
+        poll(watched.data(), watched.size(), hasOut && hasError && !isFed ? longestMs : kLookAgainMs);
         hasOut = hasOut && take(process.output, outcome.out);
         hasError = hasError && take(process.error, outcome.err);
         if (isFed || watched[2].revents == 0)
@@ -171,6 +177,12 @@ CommandOutcome converse(session::ChildProcess& process, const std::function<std:
             process.input.reset();
         }
     }
+}
+
+CommandOutcome converse(session::ChildProcess& process, const std::function<std::string_view()>& input,
+                        std::stop_token stop)
+{
+    return *converse(process, input, std::move(stop), {});
 }
 
 /// What ssh says when it has connected or not. A stop ends it.
@@ -349,10 +361,17 @@ std::unique_ptr<session::ChildProcess> SshLink::start(const std::string& line) c
 }
 
 CommandOutcome SshLink::run(const std::string& line, const std::function<std::string_view()>& input,
-                            std::stop_token stop) const
+                            std::stop_token stop, std::optional<std::chrono::seconds> limit) const
 {
     const auto process = start(line);
-    CommandOutcome outcome = converse(*process, input, std::move(stop));
+    const auto began = std::chrono::steady_clock::now();
+    std::function<bool()> isLate;
+    if (limit)
+        isLate = [&] { return std::chrono::steady_clock::now() - began > *limit; };
+    std::optional<CommandOutcome> ended = converse(*process, input, std::move(stop), isLate);
+    if (!ended)
+        throw noAnswer(host_, *limit);
+    CommandOutcome outcome = *std::move(ended);
     if (outcome.code == kLostCode)
         throw lost(outcome.err);
     return outcome;
@@ -360,11 +379,20 @@ CommandOutcome SshLink::run(const std::string& line, const std::function<std::st
 
 std::string SshLink::withSetUp(const std::string& line) const
 {
+    return withSetUp(line, {});
+}
+
+std::string SshLink::withSetUp(const std::string& line, const std::string& ifFails) const
+{
     if (host_.setUp.empty())
         return line;
     std::string lines;
-    for (const std::string& each : host_.setUp)
-        lines += "eval " + quotedForHost(each) + " >&2; ";
+    int number = 0;
+    for (const std::string& each : host_.setUp) {
+        ++number;
+        lines += "eval " + quotedForHost(each) + " >&2" +
+                 (ifFails.empty() ? "" : " || " + ifFails + " " + std::to_string(number)) + "; ";
+    }
     // A login shell, because `module` and conda are functions of its start files.
     return "exec bash -lc " + quotedForHost(lines + line);
 }
@@ -377,6 +405,15 @@ ConnectionError SshLink::lost(std::string_view words) const
              .remedy = "check it with tilescope hosts check " + host_.name,
              .kind = ErrorKind::Environment},
             true};
+}
+
+Error noAnswer(const Host& host, std::chrono::seconds limit)
+{
+    return {.what = "it does not answer within " + std::to_string(limit.count()) +
+                    " s: its login scripts or set-up lines do not end",
+            .where = host.name,
+            .remedy = "check them: ssh " + host.address + " true, and tilescope hosts list",
+            .kind = ErrorKind::Environment};
 }
 
 Error noShell(const Host& host, const CommandOutcome& outcome)

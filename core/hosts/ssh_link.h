@@ -3,10 +3,12 @@
 #include "core/base/error.h"
 #include "core/hosts/host_list.h"
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -67,16 +69,19 @@ public:
 
     /// Runs a line of sh on the host.
     /// \param input  the next bytes for its standard input; empty: the end
+    /// \param limit  after which noAnswer() is thrown
     /// \throws ConnectionError  the connection was lost, or there is none
     /// \throws Stopped
     CommandOutcome run(const std::string& line, const std::function<std::string_view()>& input = {},
-                       std::stop_token stop = {}) const;
+                       std::stop_token stop = {}, std::optional<std::chrono::seconds> limit = {}) const;
 
     /// Starts a line of sh on the host; its streams are those of the process. Exit code 255: the connection was lost.
     std::unique_ptr<session::ChildProcess> start(const std::string& line) const;
 
     /// The set-up lines of the host followed by `line`. What they print goes to standard error.
     std::string withSetUp(const std::string& line) const;
+    /// The same; `ifFails`, with the number of the line from 1 after it, follows a set-up line that fails.
+    std::string withSetUp(const std::string& line, const std::string& ifFails) const;
 
     /// The error of a lost connection.
     ConnectionError lost(std::string_view words) const;
@@ -88,6 +93,11 @@ private:
     std::filesystem::path ssh_;
     std::filesystem::path socket_;
 };
+
+/// How long a host may take for its login scripts and set-up lines before something is wrong.
+inline constexpr std::chrono::seconds kMostSilence{120};
+/// That a host did not answer in time.
+Error noAnswer(const Host& host, std::chrono::seconds limit);
 
 /// That a host's shell did not run a line.
 Error noShell(const Host& host, const CommandOutcome& outcome);

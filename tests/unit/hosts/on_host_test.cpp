@@ -303,17 +303,20 @@ TEST_F(OnHost, ReadsTracesFoldersAndSpecsOfTheHost)
 
     std::ofstream(sshd->remote() / "sweep.yaml")
         << "workload: attention\nsteps: 3\nsweep: {seed: [0, 1]}\nfixed: {seq_len: 64}\n";
-    const ProgramResult swept = tilescope({"--batch", "gpubox:sweep.yaml", "-o", "a.tscope", "--on", "gpubox"});
+    const ProgramResult swept =
+        tilescope({"--batch", "gpubox:sweep.yaml", "-o", "a.tscope", "--on", "gpubox"});
     ASSERT_EQ(swept.code, 0) << swept.err;
     EXPECT_EQ(statuses("a.tscope").size(), 2u);
     std::ofstream(sshd->remote() / "wrong.yaml") << "workload: attention\nstepz: 3\n";
-    EXPECT_THAT(tilescope({"--batch", "gpubox:wrong.yaml", "-o", "a.tscope"}).err, HasSubstr("gpubox:wrong.yaml"));
+    EXPECT_THAT(tilescope({"--batch", "gpubox:wrong.yaml", "-o", "a.tscope"}).err,
+                HasSubstr("gpubox:wrong.yaml"));
 
     fs::copy_file(folder / "a.tscope", sshd->remote() / "a.tscope", fs::copy_options::overwrite_existing);
     const ProgramResult recording = tilescope({"import", "gpubox:a.tscope", "-o", "b.tscope"});
     EXPECT_EQ(recording.code, 2);
-    EXPECT_EQ(recording.err, "gpubox:a.tscope: is a recording of Tilescope, which needs no import; copy its runs: "
-                             "tilescope merge gpubox:a.tscope -o OUT.tscope\n");
+    EXPECT_EQ(recording.err,
+              "gpubox:a.tscope: is a recording of Tilescope, which needs no import; copy its runs: "
+              "tilescope merge gpubox:a.tscope -o OUT.tscope\n");
 }
 
 TEST_F(OnHost, WritesToNoFileOfAHost)
@@ -348,7 +351,8 @@ TEST_F(OnHost, WritesToNoFileOfAHost)
     EXPECT_THAT(unknown.err, HasSubstr("gpubux:a.tscope: no such file, and no host of the name gpubux"));
     EXPECT_THAT(tilescope({"compare", "a.tscope:1", "gpubux:a.tscope:1"}).err,
                 HasSubstr("no host of the name gpubux"));
-    EXPECT_THAT(tilescope({"compare", "a.tscope:1", "missing.tscope:1"}).err, HasSubstr("no such file; check"));
+    EXPECT_THAT(tilescope({"compare", "a.tscope:1", "missing.tscope:1"}).err,
+                HasSubstr("no such file; check"));
 }
 
 // Everything that the server's commands print goes through a file. A file that is no recording is fetched all the same.
@@ -537,6 +541,27 @@ TEST_F(OnHost, RefusesUnknownHostsAndUnusableFilesAtOnce)
     EXPECT_THAT(nowhere.err, HasSubstr("its folder does not exist"));
     EXPECT_THAT(tilescope({"show", "gpubox:\xff\xfe"}).err, HasSubstr("is not UTF-8"));
     EXPECT_EQ(jobsThere(), 0u);
+}
+
+// A broken connection is tried again; a program that crashes there is not.
+TEST_F(OnHost, SaysThatTilescopeCrashesThere)
+{
+    ASSERT_EQ(tilescope(sweep("[0]", "a.tscope")).code, 0);
+    for (const fs::directory_entry& entry : fs::directory_iterator(sshd->remote() / ".cache/tilescope")) {
+        const fs::path program = entry.path() / "bin/tilescope";
+        if (!fs::exists(program))
+            continue;
+        fs::rename(program, entry.path() / "kept");
+        std::ofstream(program) << "#!/bin/sh\nkill -ILL $$\n";
+        fs::permissions(program, fs::perms::owner_all);
+        const ProgramResult shown = tilescope({"show", "gpubox:a.tscope"});
+        EXPECT_EQ(shown.code, 4);
+        EXPECT_THAT(shown.err, HasSubstr("gpubox: Tilescope there is ended by signal 4"));
+        EXPECT_THAT(tilescope({"hosts", "check", "gpubox"}).out,
+                    HasSubstr("its copy there is damaged (bin/tilescope: FAILED)"));
+        fs::rename(entry.path() / "kept", program);
+    }
+    EXPECT_THAT(tilescope({"show", "gpubox:none.tscope"}).err, HasSubstr("no such file there"));
 }
 
 TEST_F(OnHost, SaysThatWhatAHostSendsIsNoAnswer)

@@ -202,6 +202,49 @@ TEST_F(SshLinks, CheckAHostStepByStep)
     EXPECT_EQ(found["Tilescope"].verdict, Finding::Verdict::Ok) << found["Tilescope"].finding;
 }
 
+TEST_F(SshLinks, CheckNamesSetUpLinesThatFailAndADamagedCopy)
+{
+    box.setUp = {"true", "source /no/such/venv", "echo 'open"};
+    SshLink link(box);
+    link.open();
+    const Bundle bundle = smallBundle("x");
+    install(link, bundle);
+    std::vector<std::string> said;
+    const auto check = [&] {
+        said.clear();
+        checkHost(link, bundle, [&](const Finding& finding) {
+            if (finding.topic == "set-up" || finding.topic == "Tilescope")
+                said.push_back(finding.finding);
+        });
+    };
+    check();
+    ASSERT_EQ(said.size(), 3u);
+    EXPECT_EQ(said[0], "line 2 fails: source /no/such/venv");
+    EXPECT_EQ(said[1], "line 3 fails: echo 'open");
+    EXPECT_THAT(said[2], HasSubstr("of this build is there"));
+    fs::resize_file(place(bundle) / "share/tilescope/deep/file", 10);
+    check();
+    EXPECT_EQ(said.back(), "its copy there is damaged (share/tilescope/deep/file: FAILED)");
+    fs::remove(place(bundle) / "bin/tilescope");
+    check();
+    EXPECT_EQ(said.back(), "its copy there is damaged (bin/tilescope: FAILED open or read)");
+    removeFiles(link);
+}
+
+TEST_F(SshLinks, GiveUpOnACommandThatDoesNotEnd)
+{
+    SshLink link(box);
+    link.open();
+    for (const char* line : {"exec sleep 5", "exec timeout 5 yes"}) {
+        try {
+            link.run(line, {}, {}, std::chrono::seconds(1));
+            FAIL() << line;
+        } catch (const Error& error) {
+            EXPECT_THAT(error.sentence(), HasSubstr("gpubox: it does not answer within 1 s"));
+        }
+    }
+}
+
 TEST_F(SshLinks, CheckReportsAHostThatSendsGarbage)
 {
     sshd->setForcedCommand("head -c 3000000 /dev/urandom");
