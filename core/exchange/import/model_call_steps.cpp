@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -29,12 +30,12 @@ struct ForeignModel {
 };
 
 /// The calls of whole modules, by thread and class: modules that no other one calls, and what begins a range `forward`.
-ForeignModel largestModel(const ForeignTrace& trace, ProcessIndex process)
+ForeignModel largestModel(const ForeignTrace& trace, std::span<const std::uint32_t> ofProcess)
 {
     std::vector<const HostRow*> rows;
-    for (const HostRow& row : trace.host)
-        if ((row.kind == HostKind::Module || row.kind == HostKind::Range) && trace.processOf(row) == process)
-            rows.push_back(&row);
+    for (const std::uint32_t i : ofProcess)
+        if (trace.host[i].kind == HostKind::Module || trace.host[i].kind == HostKind::Range)
+            rows.push_back(&trace.host[i]);
     std::ranges::sort(rows, [](const HostRow* a, const HostRow* b) {
         return std::tuple(a->thread, a->start, -a->end, a) < std::tuple(b->thread, b->start, -b->end, b);
     });
@@ -68,11 +69,12 @@ ForeignModel largestModel(const ForeignTrace& trace, ProcessIndex process)
     return most == models.end() ? ForeignModel{} : std::move(most->second);
 }
 
-void addShapes(const ForeignTrace& trace, ForeignModel& model)
+void addShapes(const ForeignTrace& trace, std::span<const std::uint32_t> ofProcess, ForeignModel& model)
 {
     std::vector<const HostRow*> ops;
-    for (const HostRow& row : trace.host)
-        if (row.kind == HostKind::Op && row.thread == model.thread && trace.ops[row.extra].shapes)
+    for (const std::uint32_t i : ofProcess)
+        if (const HostRow& row = trace.host[i];
+            row.kind == HostKind::Op && row.thread == model.thread && trace.ops[row.extra].shapes)
             ops.push_back(&row);
     std::ranges::sort(ops, {}, [](const HostRow* row) { return row->start; });
     for (const HostRow* row : ops) {
@@ -85,12 +87,11 @@ void addShapes(const ForeignTrace& trace, ForeignModel& model)
     }
 }
 
-std::vector<LivedBlock> blocksOf(const ForeignTrace& trace, ProcessIndex process)
+std::vector<LivedBlock> blocksOf(const ForeignTrace& trace, std::span<const std::uint32_t> ofProcess)
 {
     std::vector<const AllocEvent*> events;
-    for (const ForeignAllocation& each : trace.allocations)
-        if (each.process == process)
-            events.push_back(&each.event);
+    for (const std::uint32_t i : ofProcess)
+        events.push_back(&trace.allocations[i].event);
     std::ranges::stable_sort(events, {}, &AllocEvent::time);
     std::vector<LivedBlock> blocks[2]; // of the host and of GPUs
     std::map<std::int32_t, analysis::BlockLives<std::size_t>> lives;
@@ -108,15 +109,15 @@ std::vector<LivedBlock> blocksOf(const ForeignTrace& trace, ProcessIndex process
 
 } // namespace
 
-FoundSteps stepsFromModelCalls(const ForeignTrace& trace, ProcessIndex process)
+FoundSteps stepsFromModelCalls(const ForeignTrace& trace, const TraceByProcess& rows, ProcessIndex process)
 {
-    ForeignModel model = largestModel(trace, process);
+    ForeignModel model = largestModel(trace, rows.host.of(process));
     constexpr std::size_t kFewest = 3;
     if (model.calls.size() < kFewest)
         return {};
-    addShapes(trace, model);
+    addShapes(trace, rows.host.of(process), model);
     const std::vector<analysis::GenerationCall> calls =
-        analysis::generationCalls(model.calls, blocksOf(trace, process));
+        analysis::generationCalls(model.calls, blocksOf(trace, rows.allocations.of(process)));
     if (calls.empty())
         return {};
     const bool isByCache = std::ranges::any_of(calls, &analysis::GenerationCall::isByCache);

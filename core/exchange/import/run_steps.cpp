@@ -65,6 +65,7 @@ RunSteps::RunSteps(ForeignTrace& trace, std::string_view chosen) : trace_(trace)
     if (!chosen.empty() && !hasChosen)
         refuse(chosen);
     processes_.resize(count);
+    const TraceByProcess rows(trace_);
     std::vector<FoundSteps> found(count);
     std::vector<bool> needsKernels(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -72,8 +73,10 @@ RunSteps::RunSteps(ForeignTrace& trace, std::string_view chosen) : trace_(trace)
             return std::tuple(a.start, -a.end, a.range) < std::tuple(b.start, -b.end, b.range);
         });
         found[i] = stepsFromRanges(candidates[i], first[i]);
-        if (found[i].steps.empty())
-            found[i] = stepsFromModelCalls(trace_, ProcessIndex{static_cast<std::int32_t>(i)});
+        if (const ProcessIndex process{static_cast<std::int32_t>(i)}; found[i].steps.empty()) {
+            found[i] = stepsFromModelCalls(trace_, rows, process);
+            trace_.work.rows += static_cast<std::int64_t>(rows.host.of(process).size());
+        }
         needsKernels[i] = found[i].steps.empty();
     }
     std::vector<std::vector<KernelInstant>> kernels = kernelsOfBusiestStreams(needsKernels);
@@ -83,7 +86,7 @@ RunSteps::RunSteps(ForeignTrace& trace, std::string_view chosen) : trace_(trace)
     for (std::size_t i = 0; i < count; ++i) {
         if (needsKernels[i]) {
             found[i] = stepsFromKernels(kernels[i]);
-            if (areLayers(ProcessIndex{static_cast<std::int32_t>(i)}, found[i])) {
+            if (areLayers(rows, ProcessIndex{static_cast<std::int32_t>(i)}, found[i])) {
                 found[i] = {};
                 hasLayers = true;
             }
@@ -127,16 +130,19 @@ void RunSteps::refuse(std::string_view chosen) const
 
 /// Whether more than half of the periods were launched by the same call, or within the same call of a module or op, as
 /// the period before.
-bool RunSteps::areLayers(ProcessIndex process, const FoundSteps& periods) const
+bool RunSteps::areLayers(const TraceByProcess& rows, ProcessIndex process, const FoundSteps& periods) const
 {
+    if (periods.steps.empty())
+        return false;
     std::map<std::int64_t, std::uint32_t> correlations; // of the first kernel, by start of the period
     for (const FoundStep& period : periods.steps)
         correlations.emplace(period.start, 0);
-    for (const DeviceRow& row : trace_.activities)
-        if (const auto period = correlations.find(row.start); period != correlations.end() &&
-                                                              trace_.processOf(row) == process &&
-                                                              row.kind == DeviceEventKind::Kernel)
+    for (const std::uint32_t i : rows.activities.of(process)) {
+        const DeviceRow& row = trace_.activities[i];
+        if (const auto period = correlations.find(row.start);
+            period != correlations.end() && row.kind == DeviceEventKind::Kernel)
             period->second = row.correlation;
+    }
     struct Instant {
         std::uint32_t thread = 0;
         std::int64_t time = 0;
@@ -147,9 +153,8 @@ bool RunSteps::areLayers(ProcessIndex process, const FoundSteps& periods) const
             launches.emplace(correlation, std::nullopt);
     std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>>
         calls; // of modules and ops, by thread
-    for (const HostRow& row : trace_.host) {
-        if (trace_.processOf(row) != process)
-            continue;
+    for (const std::uint32_t i : rows.host.of(process)) {
+        const HostRow& row = trace_.host[i];
         if (row.kind == HostKind::Module || row.kind == HostKind::Op)
             calls[row.thread].emplace_back(row.start, row.end);
         else if (row.kind == HostKind::ApiCall || row.kind == HostKind::Launch)

@@ -3,6 +3,7 @@
 #include "core/analysis/time/step_walls.h"
 #include "core/exchange/import/foreign_rows.h"
 #include "core/exchange/import/launch_index.h"
+#include "core/exchange/import/rows_by_process.h"
 #include "core/exchange/import/step_finder.h"
 #include "core/model/run.h"
 
@@ -51,7 +52,7 @@ private:
     void keepSteps(std::vector<FoundSteps>&& all);
     std::uint32_t addThreadOfSteps(ProcessIndex process);
     std::vector<std::vector<KernelInstant>> kernelsOfBusiestStreams(const std::vector<bool>& isWanted) const;
-    bool areLayers(ProcessIndex process, const FoundSteps& periods) const;
+    bool areLayers(const TraceByProcess& rows, ProcessIndex process, const FoundSteps& periods) const;
     [[noreturn]] void refuse(std::string_view chosen) const;
 
     ForeignTrace& trace_;
