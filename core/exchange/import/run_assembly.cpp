@@ -17,6 +17,7 @@
 #include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/rules/host_nesting.h"
 #include "core/exchange/import/rules/one_file_per_rank.h"
+#include "core/exchange/import/rules/reused_correlations.h"
 #include "core/exchange/import/rules/row_order.h"
 #include "core/exchange/import/rules/unread_devices.h"
 #include "core/exchange/import/run_steps.h"
@@ -76,6 +77,7 @@ public:
         requireOneFilePerRank(trace_);
         numberProcesses(trace_);
         time_ = placeOnOneAxis(trace_, header_.name);
+        separateReusedCorrelations(trace_);
         numberCorrelations(trace_);
         steps_.emplace(trace_, header_.stepsBy);
         collectives_.emplace(trace_);

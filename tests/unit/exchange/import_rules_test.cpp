@@ -205,6 +205,49 @@ TEST_F(ImportRules, DuplicatesAreStoredOnce)
     EXPECT_EQ(losses["duplicate_call"], 2);
 }
 
+std::vector<std::string> opsOfKernels(const store::RunReader& reader, RunId run)
+{
+    std::map<OpId, std::string> names;
+    for (const Op& each : reader.ops({.run = run}))
+        names[each.id] = reader.text(each.name);
+    std::vector<std::string> ops;
+    for (const DeviceEvent& event : reader.deviceEvents({.run = run}))
+        ops.push_back(names[event.op]);
+    return ops;
+}
+
+TEST_F(ImportRules, OfSeveralCallsWithOneIdAnActivityIsThatOfTheLastOneBeforeIt)
+{
+    for (int i = 0; i < 3; ++i) {
+        const std::int64_t start = 1'000'000 * i;
+        op("op" + std::to_string(i), start, start + 100);
+        builder.addApiCall(thread, "cudaLaunchKernel", 5, at(start + 10), at(start + 30));
+        builder.addApiCall(thread, "cuLaunchKernel", 5, at(start + 12), at(start + 20));
+        builder.addActivity(kernel("a", 5, start + 200, start + 300));
+        builder.addActivity(kernel("b", 5, start + 300, start + 400)); // of the same graph
+    }
+    finished();
+    EXPECT_THAT(opsOfKernels(*reader, run), ElementsAre("op0", "op0", "op1", "op1", "op2", "op2"));
+    std::map<CorrelationId, int> calls;
+    for (const ApiCall& call : reader->apiCalls({.run = run}))
+        ++calls[call.correlation];
+    EXPECT_EQ(calls.size(), 3U) << "nested calls keep one id";
+    for (const DeviceEvent& event : reader->deviceEvents({.run = run}))
+        EXPECT_EQ(calls[event.correlation], 2);
+}
+
+TEST_F(ImportRules, OfAsManyCallsAsActivitiesWithOneIdEachHasItsOwn)
+{
+    op("first", 0, 40);
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(10), at(30));
+    op("second", 50, 90);
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(60), at(80));
+    builder.addActivity(kernel("a", 5, 200'000, 300'000)); // both wait until the GPU is free
+    builder.addActivity(kernel("b", 5, 300'000, 400'000));
+    finished();
+    EXPECT_THAT(opsOfKernels(*reader, run), ElementsAre("first", "second"));
+}
+
 std::vector<std::int32_t> unjudgedSteps(const store::RunReader& reader, RunId run)
 {
     std::vector<std::int32_t> steps;

@@ -74,8 +74,9 @@ inline constexpr ImportRule kImportRules[] = {
     {"duplicates", "A device activity, op or call that equals another one in all its facts is stored once.",
      "duplicate_activity, duplicate_call"},
     {"launches",
-     "A device activity is connected to the first call with its correlation id in its process, without "
-     "one by External id to its op, and is otherwise placed by its time.",
+     "A device activity is connected to the call with its correlation id in its process, to the outermost of "
+     "nested ones and the last one before it of several, without one by External id to its op, and is "
+     "otherwise placed by its time.",
      "unlaunched_activity"},
     {"launches without activities",
      "A launch whose kernel is not in the recording is counted; a step in which more than one launch in "
