@@ -188,7 +188,9 @@ void Advisor::launching(const Stake& stake)
 {
     if (!isWorthNaming(stake.time))
         return;
-    const Nanoseconds idle = std::max(stake.time, idleWhileLaunching());
+    // As in the table of steps, which counts what follows the last launch of a step as unexplained.
+    const Nanoseconds inSteps = idleWhileLaunching();
+    const Nanoseconds idle = inSteps.count() > 0 ? inSteps : stake.time;
     Nanoseconds inPauses{0};
     for (const analysis::StakePart& part : stake.parts)
         if (part.total >= part.count * kLongPause)
@@ -199,13 +201,15 @@ void Advisor::launching(const Stake& stake)
         advice.remedy =
             "Most of it is in few long pauses: do that work of the host on another thread or in another "
             "process, or before the GPU needs its result. A CUDA graph does not shorten it.";
-    advice.sentence = "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
-                      (timeText(idle) == timeText(stake.time)
-                           ? "."
-                           : ", of which " + timeText(stake.time) +
-                                 " is not due to start-up, to a synchronization, to loading data or to "
-                                 "allocating.") +
-                      pythonText() + costliest(kOfLaunching) + (isPaused ? "" : moduleText()) + placeText();
+    advice.sentence =
+        "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
+        (timeText(idle) == timeText(stake.time) ? "."
+         : idle < stake.time
+             ? ", and for " + timeText(stake.time - idle) + " at the end of steps, after their last launch."
+             : ", of which " + timeText(stake.time) +
+                   " is not due to start-up, to a synchronization, to loading data or to "
+                   "allocating.") +
+        pythonText() + costliest(kOfLaunching) + (isPaused ? "" : moduleText()) + placeText();
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 
