@@ -23,7 +23,7 @@ void schema_rows::addGeneration(std::vector<KeyRow>& rows)
                            .choices = words<CacheKind>(),
                            .defaultText = "contiguous",
                            .help = "how mode generate keeps the keys and values of earlier tokens: one "
-                                   "block of memory, or pages that are gathered before attention",
+                                   "block of memory, or pages in random order",
                            .example = "paged",
                            .attention = false,
                            .use = {.title = 193, .series = 53}}));

@@ -193,11 +193,6 @@ Broken sharedByGenerationRule(const ExperimentSpec& spec)
                                       toText(spec.compile), spec.newTokens),
                           fmt::format("choose at most {}", kMostGraphs),
                           {"new_tokens", "compile"}};
-    if (isCaptured && spec.check)
-        return BrokenRule{fmt::format("check needs the logits, which the graphs of compile {} overwrite",
-                                      toText(spec.compile)),
-                          "write compile: none, or device: cpu with compile: fused",
-                          {"check", "compile"}};
     if (!isCaptured && !isFused && spec.compile.kind != None)
         return BrokenRule{fmt::format("compile {} does not support mode generate",
                                       spec.compile.kind == Package ? "package" : toText(spec.compile)),

@@ -51,7 +51,7 @@ void CountedGenerationOps::holdCache()
     if (spec_.cache != CacheKind::Paged)
         return;
     const std::int64_t pages = spec_.batch * pagesOfSequence(spec_);
-    hold(pages * bytesOf(Type::Int64), "pages of the cache");
+    hold(pages * bytesOf(Type::Int32), "pages of the cache");
     hold(pages * spec_.page * bytesOf(Type::Int64), "slots of the cache");
 }
 
@@ -220,7 +220,10 @@ Tensors CountedGenerationOps::readCache(std::int64_t length)
 {
     const std::int64_t rows = spec_.batch * spec_.kvHeads * headDim_;
     Tensors read;
-    if (spec_.cache != CacheKind::Paged) {
+    // The decode kernel reads the pages themselves.
+    const bool inPlace =
+        spec_.cache != CacheKind::Paged || (isFused_ && device_.isCuda && type_ == Type::BFloat16);
+    if (inPlace) {
         for (std::size_t i = 0; i < 2; ++i)
             read[i] = {.count = rows * length, .type = type_};
         return read;
@@ -228,7 +231,7 @@ Tensors CountedGenerationOps::readCache(std::int64_t length)
     const std::int64_t pages = (length + spec_.page - 1) / spec_.page;
     const bool copiesTable = spec_.batch > 1 && pages < pagesOfSequence(spec_);
     const Storage table =
-        copiesTable ? ops_.temporary(spec_.batch * pages * bytesOf(Type::Int64), "pages") : Storage();
+        copiesTable ? ops_.temporary(spec_.batch * pages * bytesOf(Type::Int32), "pages") : Storage();
     for (std::size_t i = 0; i < 2; ++i) {
         read[i] = ops_.make(rows * pages * spec_.page, type_, "keys or values, gathered");
         ops_.moves(2 * read[i].bytes());
@@ -258,7 +261,8 @@ Tensor CountedGenerationOps::decoded(const Tensor& q, std::int64_t length)
 
 Tensor CountedGenerationOps::attention(const Tensors& qkv)
 {
-    writeCache(qkv[1], qkv[2]);
+    if (!(isFused_ && ops_.isCuda() && first_ > 0)) // otherwise written where it is rotated
+        writeCache(qkv[1], qkv[2]);
     return first_ == 0 ? prefill_->apply(qkv[0], qkv[1], qkv[2]) : decoded(qkv[0], first_ + tokens_);
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/cuda/hopper/common/tf32.h"
 #include "kernels/cuda/hopper/forward/forward.h"
 #include "kernels/cuda/mma/launchers.h"
+#include "kernels/include/generation.h"
 #include "kernels/include/kernel_set.h"
 
 #include <algorithm>
@@ -155,6 +156,17 @@ std::size_t cudaBackwardWorkspaceBytes(const AttentionProblem& problem)
 std::size_t cudaForwardWorkspaceBytes(const AttentionProblem& problem)
 {
     return decodeSupports(problem) ? decodeWorkspaceBytes(problem) : 0;
+}
+
+bool cudaAttentionReadsPages(const AttentionProblem& problem)
+{
+    return decodeSupports(problem);
+}
+
+void attentionForwardPagedCuda(const AttentionProblem& problem, const ForwardTensors& tensors,
+                               const PagedKeys& paged, CudaStream stream)
+{
+    check(decode(problem, tensors, stream, paged), problem);
 }
 
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)

@@ -1,5 +1,6 @@
 // The torch ops of the language model's training step: schemas, checks and devices. They compute forward and
 // backward explicitly and have no autograd formulas.
+#include "kernels/include/generation.h"
 #include "kernels/include/lm.h"
 #include "kernels/torch/attention_op.h"
 
@@ -236,6 +237,102 @@ void swiGluBackward(const Tensor& gradY, const Tensor& x)
         forRange(glu.rows, [&](auto begin, auto end) { swiGluBackwardCpu(type, glu, begin, end); });
 }
 
+/// x weight^T, times scales. One kernel for few rows on a GPU with products of bf16; elsewhere the product of LibTorch.
+Tensor rowsProduct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& scales)
+{
+    constexpr const char* kOp = "rows_product";
+    TORCH_CHECK_VALUE(x.dim() == 2 && weight.dim() == 2,
+                      "tilescope::rows_product: give x as (rows, in) and the "
+                      "weight as (out, in)");
+    const bool isFp8 = weight.scalar_type() == at::kFloat8_e4m3fn;
+    checkTensor(kOp, "x", x, x.sizes(), x.scalar_type(), x);
+    checkTensor(kOp, "weight", weight, {weight.size(0), x.size(1)},
+                isFp8 ? at::kFloat8_e4m3fn : x.scalar_type(), x);
+    if (scales)
+        checkTensor(kOp, "scales", *scales, {weight.size(0)}, at::kFloat, x);
+    const auto isAligned = [](const Tensor& tensor) {
+        return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kCudaAlignment == 0;
+    };
+    const bool hasKernel = x.is_cuda() && x.scalar_type() == at::kBFloat16 && x.size(0) <= kMostProductRows &&
+                           x.size(1) % kRowsProductVector == 0 && isAligned(x) && isAligned(weight) &&
+                           x.numel() > 0 && weight.numel() > 0 && weight.size(0) < (1 << 30) &&
+                           x.size(1) < (1 << 30);
+    if (!hasKernel) {
+        Tensor y = at::mm(x, weight.t().to(x.scalar_type()));
+        return scales ? y.mul_(*scales) : y;
+    }
+    Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
+    onCuda(x, [&](CudaStream stream) {
+        rowsProductCuda({.rows = x.size(0),
+                         .in = x.size(1),
+                         .out = weight.size(0),
+                         .x = x.const_data_ptr(),
+                         .weight = weight.const_data_ptr(),
+                         .weightIsFp8 = isFp8,
+                         .scales = scales ? scales->const_data_ptr<float>() : nullptr,
+                         .y = y.mutable_data_ptr()},
+                        stream);
+    });
+    return y;
+}
+
+/// \param rows  the rows of keys and values (key heads, rows, d) that the sequences write; none: keys and values are
+///              (batch, key heads, d)
+void storeHeads(const Tensor& x, const Tensor& rotation, const Tensor& keys, const Tensor& values,
+                const std::optional<Tensor>& rows)
+{
+    constexpr const char* kOp = "store_heads_";
+    checkElements(kOp, x.scalar_type(), x.is_cuda());
+    TORCH_CHECK_VALUE(
+        x.dim() == 2 && rotation.dim() == 2 && keys.dim() == 3 && keys.size(2) == 2 * rotation.size(0),
+        "tilescope::store_heads_: x is ", x.sizes(), ", the rotation ", rotation.sizes(), " and keys ",
+        keys.sizes(), "; give (batch, width), (head dim / 2, 2) and keys of that head dim");
+    const std::int64_t headDim = keys.size(2);
+    const std::int64_t keyHeads = keys.size(rows ? 0 : 1);
+    const std::int64_t heads = x.size(1) / headDim - 2 * keyHeads;
+    checkTensor(kOp, "x", x, {x.size(0), (heads + 2 * keyHeads) * headDim}, x.scalar_type(), x);
+    checkTensor(kOp, "the rotation", rotation, {headDim / 2, 2}, typeOfSums(x.scalar_type()), x);
+    TORCH_CHECK_VALUE(heads > 0 && keys.sizes() == values.sizes() && keys.strides() == values.strides() &&
+                          keys.stride(2) == 1 && keys.scalar_type() == x.scalar_type() &&
+                          values.scalar_type() == x.scalar_type() && keys.device() == x.device() &&
+                          values.device() == x.device() && (rows || keys.size(0) == x.size(0)),
+                      "tilescope::store_heads_: keys are ", keys.scalar_type(), keys.sizes(), " and values ",
+                      values.scalar_type(), values.sizes(), " for x of ", x.scalar_type(), x.sizes(),
+                      "; give both alike, of x's type, for all sequences");
+    if (rows)
+        checkTensor(kOp, "rows", *rows, {x.size(0)}, at::kLong, x);
+    checkWidth(kOp, headDim, x);
+    if (x.size(0) == 0)
+        return;
+    if (!x.is_cuda()) {
+        rotateHeads(x, rotation.unsqueeze(0), heads + keyHeads, false);
+        const Tensor byHead = x.view({x.size(0), heads + 2 * keyHeads, headDim});
+        const auto write = [&](const Tensor& to, std::int64_t first) {
+            const Tensor from = byHead.narrow(1, first, keyHeads);
+            rows ? to.index_copy_(1, *rows, from.transpose(0, 1)) : to.copy_(from);
+        };
+        write(keys, heads);
+        write(values, heads + keyHeads);
+        return;
+    }
+    onCuda(x, [&](CudaStream stream) {
+        storeHeadsCuda(elementType(x),
+                       {.batch = x.size(0),
+                        .heads = heads,
+                        .keyHeads = keyHeads,
+                        .headDim = headDim,
+                        .rotation = rotation.const_data_ptr(),
+                        .x = x.mutable_data_ptr(),
+                        .keys = keys.mutable_data_ptr(),
+                        .values = values.mutable_data_ptr(),
+                        .batchStride = keys.stride(0),
+                        .headStride = rows ? keys.stride(0) : keys.stride(1),
+                        .rowStride = keys.stride(1),
+                        .rows = rows ? rows->const_data_ptr<std::int64_t>() : nullptr},
+                       stream);
+    });
+}
+
 Tensor crossEntropy(const Tensor& logits, const Tensor& targets, double scale)
 {
     constexpr const char* kOp = "cross_entropy_";
@@ -433,6 +530,8 @@ void implement(torch::Library& library)
     library.impl("rotate_heads_", &rotateHeads);
     library.impl("swiglu", &swiGlu);
     library.impl("swiglu_backward_", &swiGluBackward);
+    library.impl("store_heads_", &storeHeads);
+    library.impl("rows_product", &rowsProduct);
     library.impl("cross_entropy_", &crossEntropy);
     library.impl("embedding_backward", &embeddingBackward);
     library.impl("split_bf16", &splitBf16);
@@ -452,6 +551,9 @@ TORCH_LIBRARY_FRAGMENT(tilescope, library)
     library.def("rotate_heads_(Tensor(a!) x, Tensor rotation, int heads, bool inverse) -> ()");
     library.def("swiglu(Tensor x) -> Tensor");
     library.def("swiglu_backward_(Tensor(a!) grad_y, Tensor(b!) x) -> ()");
+    library.def("store_heads_(Tensor(a!) x, Tensor rotation, Tensor(b!) keys, Tensor(c!) values, Tensor? "
+                "rows) -> ()");
+    library.def("rows_product(Tensor x, Tensor weight, Tensor? scales) -> Tensor");
     library.def("cross_entropy_(Tensor(a!) logits, Tensor targets, float scale) -> Tensor losses");
     library.def("embedding_backward(Tensor grad, Tensor tokens, int vocabulary) -> Tensor");
     library.def("split_bf16(Tensor x, int copies, bool left, bool below) -> Tensor");

@@ -327,6 +327,7 @@ constexpr auto kOps = std::to_array<OpRow>({
     {"tilescope::quantize_rows", Kind::Fused, Family::Elementwise},
     {"tilescope::rms_norm_backward", Kind::Fused, Family::Norm},
     {"tilescope::rotate_heads_", Kind::Fused, Family::Elementwise},
+    {"tilescope::rows_product", Kind::Linear, Family::Matmul},
     {"tilescope::split_bf16", Kind::Fused, Family::Elementwise},
     {"tilescope::sum_parts_", Kind::Fused, Family::Norm},
     {"tilescope::swiglu", Kind::Fused, Family::Elementwise},

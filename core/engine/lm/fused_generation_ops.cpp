@@ -3,6 +3,7 @@
 #include "core/engine/common/set_up.h"
 #include "core/engine/lm/lm.h"
 #include "core/model/generation.h"
+#include "kernels/include/generation.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -64,6 +65,13 @@ FusedGenerationOps::Tensor FusedGenerationOps::rmsNorm(const Tensor& x, const Te
     auto [y, sum, reciprocal] = addRmsNorm(x.lazy->x, x.lazy->addend, weight.tensor(), elements_);
     *x.lazy = {.x = {}, .addend = {}, .sum = std::move(sum)};
     return y;
+}
+
+FusedGenerationOps::Tensor FusedGenerationOps::mm(const Tensor& x, const Tensor& weight) const
+{
+    const bool hasFewRows = x.tensor().size(0) <= kernels::kMostProductRows;
+    return hasFewRows ? rowsProduct(x.tensor(), weight.tensor())
+                      : GenerationOps::mm(x.tensor(), weight.tensor());
 }
 
 FusedGenerationOps::Tensor FusedGenerationOps::add(const Tensor& x, const Tensor& y) const

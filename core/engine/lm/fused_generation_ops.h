@@ -52,10 +52,7 @@ public:
 
     Tensor embedding(const Tensor& weight, const Tensor& tokens) const;
     Tensor rmsNorm(const Tensor& x, const Tensor& weight) const;
-    Tensor mm(const Tensor& x, const Tensor& weight) const
-    {
-        return GenerationOps::mm(x.tensor(), weight.tensor());
-    }
+    Tensor mm(const Tensor& x, const Tensor& weight) const;
     Tensor add(const Tensor& x, const Tensor& y) const;
     Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b) const { return add(x, mm(a, b)); }
     bool addsProducts() const { return true; }

@@ -14,6 +14,7 @@
 #include <c10/util/StringUtil.h>
 
 #include <string>
+#include <vector>
 
 namespace tilescope::engine {
 namespace {
@@ -42,6 +43,8 @@ public:
             made_ = at::zeros({spec.newTokens, spec.batch}, at::device(device.torch()).dtype(at::kLong));
         }
         const Making making(MemoryCategory::Inputs, kKept);
+        if (spec.check && made_.is_cuda() && spec.compile.kind != CompileRequest::Kind::None)
+            graphLogits_.resize(static_cast<std::size_t>(spec.newTokens));
         if (spec.check)
             keptLogits_ = at::empty({spec.newTokens, spec.batch, spec.vocab}, inputDtype(spec.precision));
     }
@@ -78,12 +81,15 @@ public:
         model_.ops().setPositions(token_ == 0 ? 0 : spec_.context + token_ - 1,
                                   token_ == 0 ? spec_.context : 1);
         logits_ = tensorOf(model_.forward(token_ == 0 ? prompts_.tokens() : made_.select(0, token_ - 1)));
+        if (!graphLogits_.empty())
+            graphLogits_[static_cast<std::size_t>(token_)] = logits_;
     }
 
     void finish() override
     {
         if (spec_.check && isMade_)
-            keptLogits_.select(0, token_).copy_(logits_);
+            keptLogits_.select(0, token_).copy_(
+                logits_.defined() ? logits_ : graphLogits_[static_cast<std::size_t>(token_)]);
         logits_.reset();
     }
 
@@ -141,9 +147,10 @@ private:
     TokenSampler sampler_;
     Tensor made_; // (new_tokens, batch)
     Tensor logits_;
-    std::int64_t token_ = 0; // of the current step
-    bool isMade_ = false;    // the current step's token is chosen
-    Tensor keptLogits_;      // (new_tokens, batch, vocab) on the host; undefined without `check`
+    std::int64_t token_ = 0;          // of the current step
+    bool isMade_ = false;             // the current step's token is chosen
+    std::vector<Tensor> graphLogits_; // of each token, kept for `check` because a replay makes no tensors
+    Tensor keptLogits_;               // (new_tokens, batch, vocab) on the host; undefined without `check`
 };
 
 } // namespace

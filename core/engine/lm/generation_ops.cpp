@@ -72,9 +72,11 @@ GenerationOps::GenerationOps(const ExperimentSpec& spec, at::TensorOptions optio
         turns_[0] = at::view_as_real(turns("rotation of q", 1));
     else
         turns_ = {turns("rotation of q", scaleOfScores(spec)), turns("rotation of k", 1)};
-    const double scale = isInPlace ? scaleOfScores(spec) : 1;
-    prefill_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale, true));
-    decode_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale, false));
+    scale_ = isInPlace ? scaleOfScores(spec) : 1;
+    storesInPlace_ = isInPlace && options.device().is_cuda() && !isWide && headDim_ % 8 == 0;
+    readsPages_ = storesInPlace_ && spec.precision == Precision::Bf16;
+    prefill_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale_, true));
+    decode_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale_, false));
     cache_ = makeKvCache(spec, options);
 }
 
@@ -135,6 +137,19 @@ Tensor GenerationOps::mm(const Tensor& x, const Tensor& weight) const
     return at::mm(x, weight);
 }
 
+Tensor GenerationOps::rowsProduct(const Tensor& x, const Tensor& weight) const
+{
+    static const auto call = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow("tilescope::rows_product", "")
+                                 .typed<Tensor(const Tensor&, const Tensor&, const std::optional<Tensor>&)>();
+    const Tensor byOutput = weight.t();
+    if (!byOutput.is_contiguous())
+        return mm(x, weight);
+    const Range range("products");
+    const Tensor* scales = scalesOf(weight);
+    return call.call(x.contiguous(), byOutput, scales ? std::optional(*scales) : std::nullopt);
+}
+
 Tensor GenerationOps::addmm(const Tensor& x, const Tensor& a, const Tensor& b) const
 {
     if (scalesOf(b) != nullptr)
@@ -165,10 +180,19 @@ TensorTriple<Tensor> GenerationOps::splitHeads(const Tensor& qkv) const
 
 TensorTriple<Tensor> GenerationOps::headsRotatedInPlace(const Tensor& qkv) const
 {
-    static const auto rotate = c10::Dispatcher::singleton()
-                                   .findSchemaOrThrow("tilescope::rotate_heads_", "")
-                                   .typed<void(const Tensor&, const Tensor&, std::int64_t, bool)>();
-    rotate.call(qkv, turns_[0].narrow(0, first_, tokens_), heads_ + kvHeads_, false);
+    if (storesWhileRotating()) {
+        static const auto store = c10::Dispatcher::singleton()
+                                      .findSchemaOrThrow("tilescope::store_heads_", "")
+                                      .typed<void(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                                  const std::optional<Tensor>&)>();
+        const auto [keys, values, rows] = cache_->place(layer_, first_);
+        store.call(qkv, turns_[0].select(0, first_), keys, values, rows);
+    } else {
+        static const auto rotate = c10::Dispatcher::singleton()
+                                       .findSchemaOrThrow("tilescope::rotate_heads_", "")
+                                       .typed<void(const Tensor&, const Tensor&, std::int64_t, bool)>();
+        rotate.call(qkv, turns_[0].narrow(0, first_, tokens_), heads_ + kvHeads_, false);
+    }
     const Tensor byHead = qkv.view({batch_, tokens_, heads_ + 2 * kvHeads_, headDim_}).transpose(1, 2);
     return {byHead.narrow(1, 0, heads_), byHead.narrow(1, heads_, kvHeads_),
             byHead.narrow(1, heads_ + kvHeads_, kvHeads_)};
@@ -183,11 +207,24 @@ Tensor GenerationOps::attention(const TensorTriple<Tensor>& qkv)
 {
     const Range range("attention");
     const auto& [q, k, v] = qkv;
-    cache_->write(layer_, first_, k, v);
+    if (!storesWhileRotating())
+        cache_->write(layer_, first_, k, v);
     if (first_ == 0)
         return prefill_->apply(grouped(q), grouped(k), grouped(v));
+    if (readsPages_)
+        if (const auto pages = cache_->pages(layer_))
+            return attentionByPages(q, *pages);
     const auto [keys, values] = cache_->read(layer_, first_ + tokens_);
     return decode_->apply(grouped(q), grouped(keys), grouped(values));
+}
+
+Tensor GenerationOps::attentionByPages(const Tensor& q, const KvCache::Pages& pages) const
+{
+    static const auto call = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow("tilescope::attention_paged", "")
+                                 .typed<Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                               std::int64_t, std::optional<double>)>();
+    return call.call(q, pages.keys, pages.values, pages.table, first_ + tokens_, scale_);
 }
 
 Tensor GenerationOps::mergeHeads(const Tensor& o) const

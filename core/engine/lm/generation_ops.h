@@ -83,15 +83,21 @@ public:
     void visitHeld(const HoldVisitor& visit) const;
 
 protected:
-    /// q, k and v as views of the packed projection, in which q and k are rotated. Rotating::InPlace only.
+    /// q, k and v as views of the packed projection, in which q and k are rotated. Rotating::InPlace only. Of one new token
+    /// on a GPU, keys and values are written to the cache instead.
     TensorTriple<Tensor> headsRotatedInPlace(const Tensor& qkv) const;
     bool isOneRow() const { return tokens_ == 1; }
+    /// mm() by the kernel for few rows, which reads a weight of E4M3 without a copy in bf16.
+    Tensor rowsProduct(const Tensor& x, const Tensor& weight) const;
 
 private:
     Tensor drawn(const Tensor& wide);
     Tensor rotated(const Tensor& heads, const Tensor& turns) const;
     /// Heads as attention takes them: (batch, heads, n, d) or, grouped, (batch·kvHeads, heads/kvHeads·n, d).
     Tensor grouped(const Tensor& heads) const;
+    bool storesWhileRotating() const { return storesInPlace_ && tokens_ == 1 && first_ > 0; }
+    /// Of one new token, without a copy of the pages.
+    Tensor attentionByPages(const Tensor& q, const KvCache::Pages& pages) const;
     const Tensor* scalesOf(const Tensor& weight) const;
 
     std::int64_t batch_;
@@ -114,6 +120,9 @@ private:
     std::int64_t tokens_ = 0;
     std::int64_t layer_ = 0;
     bool keepsAllRows_ = false;
+    bool storesInPlace_ = false; ///< Rotating::InPlace on a GPU
+    bool readsPages_ = false;    ///< the decode kernel reads a cache by pages
+    double scale_ = 1;           ///< of the scores, in attention
 };
 
 using GenerationModel = tilescope::LanguageModel<GenerationOps>;

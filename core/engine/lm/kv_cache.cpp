@@ -69,6 +69,12 @@ public:
         return {cache.keys.narrow(2, 0, length), cache.values.narrow(2, 0, length)};
     }
 
+    Place place(std::int64_t layer, std::int64_t position) const override
+    {
+        const LayerCache& cache = layers_[static_cast<std::size_t>(layer)];
+        return {cache.keys.select(2, position), cache.values.select(2, position), std::nullopt};
+    }
+
     void visitHeld(const HoldVisitor& visit) const override { visitLayers(layers_, visit); }
 
 private:
@@ -90,7 +96,7 @@ public:
         const Tensor slots = (order.unsqueeze(2) * page_ + offsets).view({batch_, pages * page_});
         {
             const Making making(MemoryCategory::Inputs, kTable);
-            table_ = order.to(options.device());
+            table_ = order.to(at::device(options.device()).dtype(at::kInt));
         }
         const Making making(MemoryCategory::Inputs, kSlots);
         slots_ = slots.t().contiguous().to(options.device());
@@ -118,6 +124,19 @@ public:
         return {gathered(cache.keys), gathered(cache.values)};
     }
 
+    Place place(std::int64_t layer, std::int64_t position) const override
+    {
+        const LayerCache& cache = layers_[static_cast<std::size_t>(layer)];
+        const auto rows = [&](const Tensor& pool) { return pool.view({kvHeads_, -1, headDim_}); };
+        return {rows(cache.keys), rows(cache.values), slots_.select(0, position)};
+    }
+
+    std::optional<Pages> pages(std::int64_t layer) const override
+    {
+        const LayerCache& cache = layers_[static_cast<std::size_t>(layer)];
+        return Pages{cache.keys, cache.values, table_};
+    }
+
     void visitHeld(const HoldVisitor& visit) const override
     {
         visitLayers(layers_, visit);
@@ -141,7 +160,7 @@ private:
     std::int64_t page_;
     std::int64_t headDim_;
     std::vector<LayerCache> layers_;
-    Tensor table_; // (batch, pages of a sequence): page of the pool
+    Tensor table_; // (batch, pages of a sequence), int32: page of the pool
     Tensor slots_; // (tokens, batch): where a token is in the pool
 };
 

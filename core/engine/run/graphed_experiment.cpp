@@ -82,7 +82,7 @@ public:
 
     void finish() override
     {
-        if (!captured_)
+        if (!captured_ || hasRounds())
             inner_->finish();
     }
 

@@ -87,7 +87,8 @@ std::size_t decodeWorkspaceBytes(const AttentionProblem& problem)
            sizeof(float);
 }
 
-cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream)
+cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream,
+                   const PagedKeys& paged)
 {
     const AttentionShape& shape = problem.shape;
     const DecodeParameters parameters{.shape = kernelShape(problem),
@@ -99,6 +100,7 @@ cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensor
                                       .workspace = static_cast<float*>(tensors.workspace),
                                       .finishedParts = nextDecodeCounters(),
                                       .split = splitOf(shape),
+                                      .paged = paged,
                                       .ctas = ctasOf(shape)};
     return (*launchersOf(problem.type))[headDimIndex(shape.headDim)](parameters, stream);
 }

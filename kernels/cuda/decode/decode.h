@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/include/attention.h"
+#include "kernels/include/generation.h"
 
 #include <cuda_runtime_api.h>
 
@@ -17,6 +18,7 @@ std::size_t decodeWorkspaceBytes(const AttentionProblem& problem);
 
 /// Writes o and the log-sum-exp. Asynchronous on `stream`; one kernel. Results have the same bits in each run.
 /// Requires decodeSupports() and ForwardTensors::workspace.
-cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream);
+cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream,
+                   const PagedKeys& paged = {});
 
 } // namespace tilescope::kernels

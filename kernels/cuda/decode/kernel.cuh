@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/common/overlap.h"
 #include "kernels/cuda/decode/combine.cuh"
 #include "kernels/cuda/decode/parameters.h"
 #include "kernels/cuda/decode/swizzled_tile.h"
@@ -69,6 +70,7 @@ struct DecodeKernel {
 
     __device__ void run()
     {
+        ptx::letNextKernelBegin();
         const std::int64_t begin = p.split.first(static_cast<int>(blockIdx.x));
         const auto count = static_cast<int>(p.split.first(static_cast<int>(blockIdx.x) + 1) - begin);
         TilePosition at{static_cast<int>(begin / p.split.tilesPerItem),
@@ -145,10 +147,14 @@ private:
             if (left > 0) {
                 const bool exists = column() < p.shape.headDim;
                 const int rows = exists ? p.shape.keys - at.tile * kTileKeys - row() : 0;
-                load(keyTile.address(row(), column()), key, p.k.rowStride, rows);
-                load(valueTile.address(row(), column()), value, p.v.rowStride, rows);
-                key += kTileKeys * p.k.rowStride;
-                value += kTileKeys * p.v.rowStride;
+                if (p.paged.pages) {
+                    loadPaged(keyTile.address(row(), column()), valueTile.address(row(), column()), rows);
+                } else {
+                    load(keyTile.address(row(), column()), key, p.k.rowStride, rows);
+                    load(valueTile.address(row(), column()), value, p.v.rowStride, rows);
+                    key += kTileKeys * p.k.rowStride;
+                    value += kTileKeys * p.v.rowStride;
+                }
                 --left;
                 at.advance(p.split.tilesPerItem);
                 if (at.tile == 0) {
@@ -167,9 +173,29 @@ private:
             if (left > 0) {
                 const int batch = at.item / p.shape.keyHeads;
                 const int keyHead = at.item % p.shape.keyHeads;
-                const std::int64_t first = std::int64_t{at.tile} * kTileKeys + row();
+                const std::int64_t first = p.paged.pages ? 0 : std::int64_t{at.tile} * kTileKeys + row();
                 key = headOf<Element>(p.k, batch, keyHead) + first * p.k.rowStride + column();
                 value = headOf<Element>(p.v, batch, keyHead) + first * p.v.rowStride + column();
+            }
+        }
+
+        /// Like load() for keys and values by pages. Keys and values of a token are in the same row, so each row is looked
+        /// up once; the table stays in the L1 cache.
+        __device__ void loadPaged(std::uint32_t toKey, std::uint32_t toValue, int rows) const
+        {
+            const int* pages = p.paged.pages + at.item / p.shape.keyHeads * p.paged.sequenceStride;
+            const int first = at.tile * kTileKeys + row();
+#pragma unroll
+            for (int i = 0; i < kLoads; ++i) {
+                const bool valid = i * kRowsAtOnce < rows;
+                const auto token = static_cast<unsigned>(valid ? first + i * kRowsAtOnce : 0);
+                const unsigned page = token / static_cast<unsigned>(p.paged.pageTokens);
+                const std::int64_t from = std::int64_t{__ldg(pages + page)} * p.paged.pageTokens +
+                                          (token - page * static_cast<unsigned>(p.paged.pageTokens));
+                ptx::copyAsync16(toKey + i * kRowsAtOnce * Tile::kRowBytes, key + from * p.k.rowStride,
+                                 valid);
+                ptx::copyAsync16(toValue + i * kRowsAtOnce * Tile::kRowBytes, value + from * p.v.rowStride,
+                                 valid);
             }
         }
 

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/common/key_split.h"
 #include "kernels/cuda/mma/parameters.h"
+#include "kernels/include/generation.h"
 
 #include <array>
 
@@ -25,6 +26,7 @@ struct DecodeParameters {
     float* workspace;        ///< parts of items (DecodePart), or null if no item is split
     unsigned* finishedParts; ///< one per CTA: see nextDecodeCounters()
     KeySplit split{};
+    PagedKeys paged{}; ///< where the rows of k and v are; without pages, one after another
     /// OneWide: up to kMostWideRows rows, on devices with Hopper's shared memory.
     DecodeCtas ctas = DecodeCtas::Two;
 };

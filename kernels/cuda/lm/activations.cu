@@ -3,6 +3,7 @@
 // Bound by memory, one thread per vector. Per element of bf16: the rotation reads and writes 2 bytes of q and k
 // (its table stays in L2); SwiGLU reads 4 and writes 2 per element of y; backward reads 6 and writes 6, and so
 // needs neither silu nor y to be stored. A split reads 4 bytes and writes 2 per copy.
+#include "kernels/cuda/common/overlap.h"
 #include "kernels/cuda/lm/elements.cuh"
 
 namespace tilescope::kernels {
@@ -58,6 +59,7 @@ template <class T> __device__ float sigmoid(float x)
 
 template <class T> __global__ void __launch_bounds__(kThreads) swiGluKernel(SwiGlu glu)
 {
+    ptx::letNextKernelBegin();
     const std::int64_t row = blockIdx.x;
     const std::int64_t column = columnOfThread();
     if (column >= glu.width)

@@ -250,7 +250,8 @@ TEST(KernelFamilies, KnowsItsOwnKernels)
         {"rmsNormBackwardKernel", KernelFamily::Norm}, {"rotateHeadsKernel", KernelFamily::Attention},
         {"swiGluKernel", KernelFamily::Elementwise},   {"swiGluBackwardKernel", KernelFamily::Elementwise},
         {"crossEntropyKernel", KernelFamily::Softmax}, {"embeddingBackwardKernel", KernelFamily::Embedding},
-        {"adamwKernel", KernelFamily::Optimizer}};
+        {"adamwKernel", KernelFamily::Optimizer},      {"rowsProductKernel", KernelFamily::Matmul},
+        {"storeHeadsKernel", KernelFamily::Attention}};
     for (const auto& [name, family] : ofTheLanguageModel)
         EXPECT_EQ(families
                       .describe(std::string("void tilescope::kernels::(anonymous namespace)::") + name +

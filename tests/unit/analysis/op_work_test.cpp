@@ -222,6 +222,8 @@ TEST(WorkOfOp, CountsFusedOpsOfTheLanguageModel)
     EXPECT_EQ(workOf("tilescope::quantize_matrix_", "f8[6, 16] f8[16, 6] f32[16] bf16[6, 16]"),
               expected(3 * 96, (2 + 2 + 1 + 1) * 96 + 4 * 16));
     EXPECT_EQ(workOf("tilescope::sum_parts_", "f32[8] f32[16, 8]"), expected(128, 4 * 136));
+    EXPECT_EQ(workOf("tilescope::rows_product", "bf16[2, 16] bf16[6, 16]"),
+              expected(2 * 2 * 16 * 6, 2 * (32 + 96 + 12)));
     EXPECT_EQ(workOf("tilescope::swiglu", "bf16[6, 16]"), expected(6 * 48, 2 * (96 + 48)));
     EXPECT_EQ(workOf("tilescope::swiglu_backward_", "bf16[6, 8] bf16[6, 16]"),
               expected(13 * 48, 2 * 2 * (48 + 96)));

@@ -344,9 +344,6 @@ const BadSpec kCombinations[] = {
     {"GraphsOfManyTokens", "workload: lm\nmode: generate\ncompile: graph\nnew_tokens: 2000\n",
      "s.yaml:4:13: compile graph captures graphs for every new token, and new_tokens is 2000; choose at most "
      "1024"},
-    {"CheckOfGraphs", "workload: lm\nmode: generate\ncompile: graph\ncheck: true\n",
-     "s.yaml:4:8: check needs the logits, which the graphs of compile graph overwrite; write compile: none, "
-     "or device: cpu with compile: fused"},
     {"GenerationOnRanks", "workload: lm\nmode: generate\ngpus: 2\nparallel: tp\n",
      "s.yaml:3:7: mode generate runs on one rank; write gpus: 1 and parallel: none"},
     {"GenerationWithCheckpointing", "workload: lm\nmode: generate\ncheckpointing: block\n",
