@@ -5,6 +5,7 @@
 #include "core/query/kernels/kernel_tables.h"
 #include "core/query/memory/peak_memory.h"
 #include "core/query/ranks/rank_tables.h"
+#include "core/query/runs/first_tokens.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/selection.h"
 #include "core/query/steps/step_tables.h"
@@ -195,6 +196,7 @@ void readBasics(RunOverview& overview, const store::RunReader& reader, RunId run
     const std::vector<Sample> samples = reader.samples(run);
     overview.drift = driftOf(samples);
     overview.timedGeneration = generationFigures(reader, overview.run, samples);
+    FirstTokens(reader).addRepeats(overview.timedGeneration, overview.run);
 }
 
 void read(RunOverview& overview, const store::RunReader& reader, RunId run,

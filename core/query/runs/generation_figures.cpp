@@ -2,12 +2,11 @@
 
 #include "core/config/schema.h"
 #include "core/model/generation.h"
+#include "core/query/runs/first_tokens.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_device.h"
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
 
 namespace tilescope::query {
 
@@ -29,33 +28,79 @@ std::optional<double> copyBandwidth(const store::RunReader& reader, const store:
     return bandwidth;
 }
 
+// Most runs are of other modes; reading a spec takes longer than a search.
+bool mayGenerate(const store::RunRecord& run)
+{
+    return run.specJson.find("\"mode\":\"generate\"") != std::string::npos;
+}
+
+/// Adds the times to the first token that the samples of one run tell, in their order.
+class FirstTokenSum {
+public:
+    void add(const Sample& sample)
+    {
+        if (sample.kind != SampleKind::Measure)
+            return;
+        if (sample.phase == Phase::Prefill)
+            times_.push_back(milliseconds(sample.wall));
+        else if (sample.phase == Phase::Sample && sample.step == 0 && !times_.empty())
+            times_.back() += milliseconds(sample.wall);
+    }
+    const std::vector<double>& times() const { return times_; }
+
+private:
+    std::vector<double> times_;
+};
+
 } // namespace
+
+void FirstTokens::addRepeats(std::optional<GenerationFigures>& figures, const store::RunRecord& run)
+{
+    if (!figures || run.result.status != RunStatus::Ok)
+        return;
+    if (!isRead_)
+        read();
+    isRead_ = true;
+    figures->firstTokenMs = analysis::summarise(byPoint_[{run.specHash, run.result.device}]);
+}
+
+void FirstTokens::read()
+{
+    std::vector<RunId> ids;
+    std::map<RunId, Point> points;
+    reader_.eachRun([&](store::RunRecord&& run) {
+        if (run.result.status == RunStatus::Ok && mayGenerate(run)) {
+            ids.push_back(run.run);
+            points.emplace(run.run, Point(run.specHash, run.result.device));
+        }
+        return true;
+    });
+    std::map<RunId, FirstTokenSum> sums;
+    reader_.eachSample(ids, [&](RunId run, const Sample& sample) { sums[run].add(sample); });
+    for (const auto& [run, sum] : sums) {
+        std::vector<double>& times = byPoint_[points.at(run)];
+        times.insert(times.end(), sum.times().begin(), sum.times().end());
+    }
+}
 
 std::optional<GenerationFigures> generationFigures(const store::RunReader& reader,
                                                    const store::RunRecord& run,
                                                    std::span<const Sample> samples)
 {
-    // Most runs are of other modes; reading a spec takes longer than a search.
-    constexpr std::string_view kMode = "\"mode\":\"generate\"";
-    if (run.specJson.find(kMode) == std::string::npos)
+    if (!mayGenerate(run))
         return {};
     const std::optional<ExperimentSpec> spec = config::specOf(run.specJson);
     if (!spec || spec->mode != Mode::Generate)
         return {};
 
-    std::vector<double> first;
+    FirstTokenSum own;
     std::vector<double> others;
     for (const Sample& sample : samples) {
-        if (sample.kind != SampleKind::Measure)
-            continue;
-        if (sample.phase == Phase::Prefill)
-            first.push_back(milliseconds(sample.wall));
-        else if (sample.phase == Phase::Sample && sample.step == 0 && !first.empty())
-            first.back() += milliseconds(sample.wall);
-        else if (sample.phase == Phase::Step)
+        own.add(sample);
+        if (sample.kind == SampleKind::Measure && sample.phase == Phase::Step)
             others.push_back(milliseconds(sample.wall));
     }
-    GenerationFigures figures{.firstTokenMs = analysis::summarise(first),
+    GenerationFigures figures{.firstTokenMs = analysis::summarise(own.times()),
                               .perTokenMs = analysis::summarise(others),
                               .cache = cacheBytes(*spec)};
     if (!figures.perTokenMs)

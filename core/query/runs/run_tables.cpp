@@ -4,6 +4,7 @@
 #include "core/base/plural.h"
 #include "core/model/losses.h"
 #include "core/model/text.h"
+#include "core/query/runs/first_tokens.h"
 #include "core/query/runs/milliseconds.h"
 #include "core/query/runs/run_contents.h"
 
@@ -142,12 +143,14 @@ std::vector<RunRow> runRows(const store::RunReader& reader, std::vector<store::R
         ids.push_back(record.run);
     std::vector<RunRow> rows;
     std::vector<Sample> samples;
+    FirstTokens firstTokens(reader);
     for (store::RunRecord& record : records)
         if (!record.result.peakAllocated && record.coversRecording())
             record.result.peakAllocated = peakOfEvents(reader, record.run);
     const auto finish = [&] {
         rows.push_back(rowOf(std::move(records[rows.size()]), samples));
         rows.back().generation = generationFigures(reader, rows.back().record, samples);
+        firstTokens.addRepeats(rows.back().generation, rows.back().record);
         samples.clear();
     };
     // Samples arrive grouped by run; a run may have none.

@@ -94,6 +94,44 @@ TEST(GenerationFigures, LackWhatIsUnknown)
     EXPECT_FALSE(one.generation->tokensPerSecond);
 }
 
+TEST(GenerationFigures, FirstTokensAreThoseOfAllRepeats)
+{
+    const testing::TemporaryFolder folder;
+    const auto file = folder / "repeats.tscope";
+    const std::vector<ExperimentSpec> specs{config::parseSpec(kYaml, "s.yaml").front(),
+                                            config::parseSpec(kYaml + "page: 32\n", "s.yaml").front()};
+    {
+        const StringTable strings;
+        store::RunWriter writer(file, strings);
+        // Three repeats of a point, of which the last failed, and another point.
+        for (const int run : {0, 1, 2, 3}) {
+            const ExperimentSpec& spec = specs[run == 3 ? 1 : 0];
+            writer.beginRun({"generation", "lm", config::toJson(spec), config::specHash(spec), "test"});
+            std::vector<Sample> samples = samplesOf(3);
+            samples.front().wall += Nanoseconds(run * kMillisecond);
+            writer.writeSamples(samples);
+            RunResult result;
+            result.device = "cpu";
+            result.status = run == 2 ? RunStatus::Cancelled : RunStatus::Ok;
+            writer.endRun(result);
+        }
+    }
+    const store::RunReader reader(file);
+    const RunsTable table = runs(reader);
+    ASSERT_EQ(table.rows.size(), 4U);
+    for (const std::size_t run : {0, 1}) {
+        const auto& first = table.rows[run].generation->firstTokenMs;
+        ASSERT_TRUE(first);
+        EXPECT_EQ(first->n, 2);
+        EXPECT_DOUBLE_EQ(first->mean, 21);
+        EXPECT_EQ(table.rows[run].generation->perTokenMs->n, 2); // of the run alone
+    }
+    EXPECT_EQ(table.rows[2].generation->firstTokenMs->n, 1);
+    EXPECT_DOUBLE_EQ(table.rows[2].generation->firstTokenMs->median, 22.5);
+    EXPECT_EQ(table.rows[3].generation->firstTokenMs->n, 1);
+    EXPECT_DOUBLE_EQ(table.rows[3].generation->firstTokenMs->median, 23.5);
+}
+
 TEST(GenerationFigures, OtherModesHaveNone)
 {
     EXPECT_FALSE(generationRow("workload: lm\nmode: forward\nsize: tiny\n", {}).generation);
