@@ -1,6 +1,7 @@
 """Recordings for the tests of the Python package."""
 import atexit
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -58,6 +59,27 @@ def waited():
         return None
     file = folder() / "waited.tscope"
     subprocess.run([fixture, "waiting", str(folder() / "sources"), str(file)], check=True, stdout=subprocess.DEVNULL)
+    return file
+
+
+@functools.lru_cache(maxsize=None)
+def generated():
+    """An import of a server's trace: a prefill and three decode iterations of four sequences; none without the program."""
+    if not command_line():
+        return None
+    events = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}}]
+    for i, (kind, tokens) in enumerate([("EXTEND", 512), ("DECODE", 4), ("DECODE", 4), ("DECODE", 4)]):
+        start = 1000.0 * i
+        events += [
+            {"ph": "X", "cat": "user_annotation", "name": f"step[{kind} bs=4 toks={tokens}]", "pid": 1, "tid": 1, "ts": start, "dur": 900.0},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": start + 10, "dur": 5.0,
+             "args": {"correlation": i + 1}},
+            {"ph": "X", "cat": "kernel", "name": "flash_fwd_kernel", "pid": 0, "tid": 7, "ts": start + 50, "dur": 300.0,
+             "args": {"device": 0, "stream": 7, "correlation": i + 1, "grid": [1, 1, 1], "block": [128, 1, 1]}}]
+    trace = folder() / "server.json"
+    trace.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+    file = folder() / "server.tscope"
+    subprocess.run([command_line(), "import", str(trace), "-o", str(file)], check=True, stdout=subprocess.DEVNULL)
     return file
 
 

@@ -156,6 +156,16 @@ class SameAsShow(unittest.TestCase):
         with self.assertRaisesRegex(tilescope.Error, "cannot be grouped"):
             other.waiting(group="colour")
 
+    def test_generation(self):
+        file = recordings.generated()
+        for group in ("iteration", "type", "batch") if file else ():
+            expected = shown(file, "generation", "--run", 1, "--group", group)
+            self.assertGreater(len(expected), 1)
+            self.assertEqual(list(opened(file).generation(group=group)), expected)
+        self.assertEqual(len(opened(recordings.STORED[-1]).generation(1)), 0)
+        with self.assertRaisesRegex(tilescope.Error, "cannot be grouped"):
+            opened(recordings.STORED[-1]).generation(group="colour")
+
     def test_environment(self):
         def check(recording, run, file):
             rows = [{"key": row["key"], "value": row["value"], "unit": row["unit"] or None}

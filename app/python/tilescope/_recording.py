@@ -74,6 +74,17 @@ _WAITING = (integer("run"), nullable("rank"), nullable("process"), nullable("pid
             integer("idle_ns", "ns"), real("idle_percent", "%"), real("low_ns", "ns"), real("high_ns", "ns"), nullable("samples"),
             nullable("count"), nullable("count_of_90_percent"), nullable("median_ns", "ns"), nullable("longest_ns", "ns"), text("work"))
 
+_PARTS = ("gpu_ns", "host_ns", "attention_ns", "products_ns", "sampling_ns", "other_ns", "communication_ns", "copies_ns")
+_BANDWIDTH = (text("bytes_source"), real("bandwidth_percent", "%"))
+_ITERATIONS = (integer("run"), nullable("rank"), nullable("process"), nullable("pid"), integer("iteration"), nullable("step"), text("type"),
+               text("why"), nullable("generation"), nullable("batch"), nullable("prompts"), nullable("context"), nullable("tokens"),
+               integer("chunked"), integer("speculative"), integer("mixed"), integer("start_ns", "ns"), integer("wall_ns", "ns"),
+               *(nullable(name, "ns") for name in _PARTS), nullable("unrecorded_ns", "ns"), real("tokens_per_second", "1/s"),
+               nullable("bytes", "B"), *_BANDWIDTH)
+_ITERATION_SUMS = (integer("run"), text("type"), nullable("batch"), nullable("context_from"), nullable("context_to"), integer("iterations"),
+                   *(real(name, "ns") for name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns", *_PARTS)), real("tokens_per_second", "1/s"),
+                   real("bytes", "B"), *_BANDWIDTH)
+
 _SQL = {"registers": "nullif(registers, 0)"}  # of columns that stand for unknown values by 0
 
 _UNATTRIBUTED = "unattributed"
@@ -287,14 +298,27 @@ class Recording:
 
         `low_ns` and `high_ns` enclose idle_ns with a confidence of 95 %; they are missing where the time is exact.
         """
-        builder = self._builder(_WAITING)
+        def interval(row):
+            row["low_ns"], row["high_ns"] = row["interval_ns"] or (None, None)
+            return row
+
+        chosen = [word for name, value in (("--step", step), ("--rank", rank)) if value is not None for word in (name, str(value))]
+        return self._shown("waiting", _WAITING, ["--group", group, *chosen], run, interval)
+
+    def generation(self, run=None, group="iteration"):
+        """The iterations of programs that generate text: the rows of `tilescope show FILE generation`, which this runs.
+
+        group  "iteration": one row each; "type" or "batch": means and percentiles of iterations
+        """
+        columns = _ITERATIONS if group == "iteration" else _ITERATION_SUMS
+        return self._shown("generation", columns, ["--group", group], run)
+
+    def _shown(self, table, columns, options, run, change=lambda row: row):
+        """The rows of `tilescope show FILE TABLE` of a run, or of all."""
+        builder = self._builder(columns)
         with self._connected(run) as connection:
             numbers = [run] if run is not None else _run_numbers(connection)
-        command = [program("tilescope.Recording.waiting"), "show", os.path.abspath(self.path), "waiting", "--format", "json",
-                   "--group", group]
-        for name, value in (("--step", step), ("--rank", rank)):
-            if value is not None:
-                command += [name, str(value)]
+        command = [program("tilescope.Recording." + table), "show", os.path.abspath(self.path), table, "--format", "json", *options]
         for number in numbers:
             made = subprocess.run([*command, "--run", str(number)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             if made.returncode != 0:
@@ -302,9 +326,10 @@ class Recording:
                 raise Error(self.path, "`tilescope show` failed: {}".format(lines[-1] if lines else made.returncode))
             rows = []
             for row in json.loads(made.stdout.decode("utf-8")):
-                row["low_ns"], row["high_ns"] = row["interval_ns"] or (None, None)
-                values = (row[column.name] for column in _WAITING)
-                rows.append(tuple(value.encode("utf-8") if isinstance(value, str) else value for value in values))
+                row = change(row)
+                values = (row[column.name] for column in columns)
+                rows.append(tuple(value.encode("utf-8") if isinstance(value, str) else int(value) if isinstance(value, bool) else value
+                                  for value in values))
             builder.add(rows)
         return builder.table()
 
