@@ -27,10 +27,10 @@ ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
 
 std::optional<Phase> phaseOf(const QString& word)
 {
-    const std::pair<const char*, Phase> phases[] = {{"step", Phase::Step},
-                                                    {"forward", Phase::Forward},
-                                                    {"backward", Phase::Backward},
-                                                    {"optimizer", Phase::Optimizer}};
+    const std::pair<const char*, Phase> phases[] = {
+        {"step", Phase::Step},           {"forward", Phase::Forward}, {"backward", Phase::Backward},
+        {"optimizer", Phase::Optimizer}, {"prefill", Phase::Prefill}, {"decode", Phase::Decode},
+        {"sample", Phase::Sample}};
     for (const auto& [name, phase] : phases)
         if (word == QLatin1String(name))
             return phase;

@@ -43,15 +43,12 @@ ChartRecipe::Axis axisOf(RecipeReader& reader, const char* key, ChartRecipe::Axi
 
 QStringList ChartRecipe::quantities()
 {
-    return {QStringLiteral("step, wall"),
-            QStringLiteral("forward, wall"),
-            QStringLiteral("backward, wall"),
-            QStringLiteral("optimizer, wall"),
-            QStringLiteral("step, GPU"),
-            QStringLiteral("forward, GPU"),
-            QStringLiteral("backward, GPU"),
-            QStringLiteral("peak memory"),
-            QStringLiteral("memory before backward")};
+    return {QStringLiteral("step, wall"),     QStringLiteral("forward, wall"),
+            QStringLiteral("backward, wall"), QStringLiteral("optimizer, wall"),
+            QStringLiteral("prefill, wall"),  QStringLiteral("decode, wall"),
+            QStringLiteral("sample, wall"),   QStringLiteral("step, GPU"),
+            QStringLiteral("forward, GPU"),   QStringLiteral("backward, GPU"),
+            QStringLiteral("peak memory"),    QStringLiteral("memory before backward")};
 }
 
 const std::vector<std::pair<QString, ChartPaper>>& ChartRecipe::papers()
