@@ -9,6 +9,9 @@ namespace tilescope::predict {
 
 namespace {
 
+/// The most rows of the kernel that multiplies by weights in E4M3: kMostProductRows of kernels/include/generation.h.
+constexpr std::int64_t kMostRowsInFp8 = 16;
+
 /// The call of the prompt, or of one new token that sees `keys`.
 TypedAttention callOf(const ExperimentSpec& spec, Type type, std::int64_t keys)
 {
@@ -148,6 +151,11 @@ Tensor CountedGenerationOps::mm(const Tensor& x, const Tensor& weight)
     const std::int64_t count = rows * (weight.count / (x.count / rows));
     if (weight.type != Type::Float8)
         return ops_.mm(x, weight, count);
+    if (isFused_ && ops_.isCuda() && rows <= kMostRowsInFp8) { // one kernel reads E4M3
+        Tensor product = ops_.make(count, type_, "product");
+        ops_.moves(weight.bytes() + x.bytes() + product.bytes());
+        return product;
+    }
     const Tensor wide = ops_.to(weight, type_, "weight, widened");
     const Tensor product = ops_.mm(x, wide, count);
     // Times the scales, in fp32: a CPU converts the operand and the result.
