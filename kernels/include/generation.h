@@ -9,7 +9,8 @@
 namespace tilescope::kernels {
 
 /// y = x weight^T for up to kMostProductRows rows, which reads each weight once. Sums are in fp32, and results the same bits
-/// in each run. Addresses are multiples of 16 bytes.
+/// in each run. Addresses are multiples of 16 bytes. The kernel begins to read the weight while the kernel before it in the
+/// stream ends, so that one must not write the weight.
 struct RowsProduct {
     std::int64_t rows = 0;
     std::int64_t in = 0; ///< a multiple of kRowsProductVector

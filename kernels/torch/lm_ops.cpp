@@ -237,7 +237,8 @@ void swiGluBackward(const Tensor& gradY, const Tensor& x)
         forRange(glu.rows, [&](auto begin, auto end) { swiGluBackwardCpu(type, glu, begin, end); });
 }
 
-/// x weight^T, times scales. One kernel for few rows on a GPU with products of bf16; elsewhere the product of LibTorch.
+/// x weight^T, times scales. One kernel for few rows on a GPU with products of bf16; elsewhere the product of LibTorch. The
+/// weight must not be a result of the kernel just before (RowsProduct).
 Tensor rowsProduct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& scales)
 {
     constexpr const char* kOp = "rows_product";
