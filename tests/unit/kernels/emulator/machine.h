@@ -147,5 +147,9 @@ template <class T> T __ldcg(const T* from)
 {
     return *from;
 }
+template <class T> T __ldg(const T* from)
+{
+    return *from;
+}
 float __fdividef(float x, float y);
 float __log2f(float x) noexcept; // glibc has one of that name
