@@ -440,6 +440,13 @@ Broken insideRule(const ExperimentSpec& spec)
         return BrokenRule{"counters and inside need the GPU's profiler for themselves",
                           "keep one of the two, or give each a point of its own",
                           {"inside", "counters"}};
+    if (spec.compile.isCaptured())
+        return BrokenRule{
+            "inside does not see the kernels of CUDA graphs that were captured before the traced "
+            "steps, and compile is " +
+                toText(spec.compile),
+            "remove inside or write compile: none",
+            {"inside", "compile"}};
     if (spec.trace == TraceLevel::Off)
         return BrokenRule{"inside samples the traced steps, and trace is off",
                           "remove inside or write trace: kernels",

@@ -1,5 +1,7 @@
 #include "core/machine/metric_log.h"
 
+#include "core/model/metric.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,6 +15,7 @@ constexpr double kRounding = 1;     // above 100 %: counters of different units 
 constexpr double kShortest = 0.9;   // of the interval
 constexpr double kLongest = 1.1;    // likewise
 constexpr double kIdle = 0.05;      // %: nothing happens
+constexpr double kWorks = 1;        // %: of the multiprocessors' cycles, a kernel runs
 constexpr double kFineness = 0.01;  // of a stored percentage: less is noise, and takes room
 constexpr double kCoarseness = 1e6; // of a stored rate: MB/s, MHz
 constexpr std::string_view kPercent = "%";
@@ -56,6 +59,13 @@ bool MetricLog::isIdle(std::span<const double> values) const
     return true;
 }
 
+bool MetricLog::isBusy(std::span<const double> values) const
+{
+    const auto active = std::ranges::find(metrics_, kSmActive, &ChosenMetric::name);
+    return active == metrics_.end() ? !isIdle(values)
+                                    : values[static_cast<std::size_t>(active - metrics_.begin())] > kWorks;
+}
+
 void MetricLog::add(Timestamp start, Timestamp end, std::span<const double> values)
 {
     if (start == end)
@@ -84,7 +94,7 @@ void MetricLog::add(Timestamp start, Timestamp end, std::span<const double> valu
     const bool continues = follows && !stretches_.empty() &&
                            std::abs((start - stretches_.back().end).count()) * 2 <= interval_.count();
     const bool idles = isIdle(values);
-    busy_ += idles ? 0 : 1;
+    busy_ += isBusy(values) ? 1 : 0;
     if (!continues)
         stretches_.push_back({.first = starts_.size()});
     const bool isSame = continues && idles && wasIdle_;

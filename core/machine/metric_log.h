@@ -30,7 +30,7 @@ public:
 
     const std::vector<ChosenMetric>& metrics() const { return metrics_; }
     std::int64_t samples() const { return samples_; }
-    std::int64_t busy() const { return busy_; } ///< of the samples, those in which something happened
+    std::int64_t busy() const { return busy_; } ///< of the samples, those in which kernels ran
     std::int64_t dropped() const { return dropped_; }
     std::int64_t lost() const { return lost_; }
     /// The tracks of the metrics, one after the other; each may have several, with holes between them.
@@ -44,6 +44,8 @@ private:
     };
     bool isPossible(Nanoseconds length, std::span<const double> values) const;
     bool isIdle(std::span<const double> values) const;
+    /// Whether kernels ran in a sample: PCIe has traffic without any. Where that is not measured, whether anything happened.
+    bool isBusy(std::span<const double> values) const;
 
     std::vector<ChosenMetric> metrics_;
     DeviceIndex device_;

@@ -216,11 +216,10 @@ def graphs(options):
     print(run([options.tilescope, "show", file, "losses"]).stdout)
 
 
-# Tilescope's kernels, PyTorch's, and the CUDA graphs of a fused training step.
+# Tilescope's kernels and PyTorch's.
 OWN = {
     "attention": "attention --mode both --backend flash --precision bf16 --batch 8 --heads 16 --kv-heads 16 --d-head 128 --seq-len 4096",
     "lm": "lm --mode train --backend flash --precision bf16 --batch 8 --context 1024",
-    "fused": "lm --mode train --compile fused --precision bf16 --batch 8 --context 1024",
 }
 OWN_STEPS = "--device cuda --warmup 5 --steps 30 --trace-steps 20 --format json"
 

@@ -295,6 +295,14 @@ const BadSpec kCombinations[] = {
      "s.yaml:3:9: counters and inside need the GPU's profiler for themselves; keep one of the two, or give "
      "each "
      "a point of its own"},
+    {"InsideOfAGraph", "workload: lm\ninside: true\ncompile: graph\n",
+     "s.yaml:2:9: inside does not see the kernels of CUDA graphs that were captured before the traced steps, "
+     "and "
+     "compile is graph; remove inside or write compile: none"},
+    {"InsideOfFusedKernels", "workload: lm\ncompile: fused\nbackend: flash\ninside: true\n",
+     "s.yaml:4:9: inside does not see the kernels of CUDA graphs that were captured before the traced steps, "
+     "and "
+     "compile is fused; remove inside or write compile: none"},
     {"InsideWithoutATrace", "workload: attention\ninside: true\ntrace: off\n",
      "s.yaml:2:9: inside samples the traced steps, and trace is off; remove inside or write trace: kernels"},
     {"InsideWithoutTracedSteps", "workload: lm\ninside: true\ntrace_steps: 0\n",

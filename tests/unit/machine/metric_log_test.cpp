@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace tilescope::machine {
 namespace {
@@ -50,6 +51,23 @@ TEST(MetricLog, MakesATrackOfEachMetric)
         << "MB/s";
     EXPECT_EQ(samples.log.samples(), 2);
     EXPECT_EQ(samples.log.dropped() + samples.log.lost(), 0);
+}
+
+TEST(MetricLog, IsBusyWhileKernelsRun)
+{
+    Samples samples;
+    samples.add(1, 0, 3e7); // traffic of PCIe without a kernel
+    samples.add(2, 0.6, 0);
+    EXPECT_EQ(samples.log.busy(), 0);
+    samples.add(3, 40, 0);
+    samples.add(4, 2, 3e7);
+    EXPECT_EQ(samples.log.busy(), 2);
+
+    MetricLog rate({{"PCIe in", "B/s", "b"}}, DeviceIndex{0}, Nanoseconds(kLength));
+    for (const double value : {0.0, 3e7})
+        rate.add(timestampAt((value > 0 ? 2 : 1) * kLength), timestampAt((value > 0 ? 3 : 2) * kLength),
+                 std::span(&value, 1));
+    EXPECT_EQ(rate.busy(), 1) << "nothing else is known";
 }
 
 TEST(MetricLog, DropsWhatCannotBeTrueAndLeavesAHole)
