@@ -8,7 +8,7 @@
 /// LibTorch nor CUDA headers.
 namespace tilescope::kernels {
 
-/// y = x weight^T for up to kMostProductRows rows, which reads each weight once. Sums are in fp32, and results the same bits
+/// y = x weight^T for few rows, which reads each weight once. Sums are in fp32, and results the same bits
 /// in each run. Addresses are multiples of 16 bytes. The kernel begins to read the weight while the kernel before it in the
 /// stream ends, so that one must not write the weight.
 struct RowsProduct {
@@ -21,7 +21,10 @@ struct RowsProduct {
     const float* scales = nullptr; ///< (out) of the columns of y, or null
     void* y = nullptr;             ///< bf16 (rows, out)
 };
-inline constexpr std::int64_t kMostProductRows = 16;
+inline constexpr std::int64_t kMostProductRows = 16; ///< with weights in E4M3
+inline constexpr std::int64_t kMostProductRowsInBf16 = 8;
+/// Larger weights in bf16 are read as fast by cuBLAS (kernels/NOTES.md).
+inline constexpr std::int64_t kMostProductBytesInBf16 = 1 << 27;
 inline constexpr std::int64_t kRowsProductVector = 16;
 
 /// Launched on the current device and stream; asynchronous.

@@ -237,8 +237,8 @@ void swiGluBackward(const Tensor& gradY, const Tensor& x)
         forRange(glu.rows, [&](auto begin, auto end) { swiGluBackwardCpu(type, glu, begin, end); });
 }
 
-/// x weight^T, times scales. One kernel for few rows on a GPU with products of bf16; elsewhere the product of LibTorch. The
-/// weight must not be a result of the kernel just before (RowsProduct).
+/// x weight^T, times scales. One kernel for few rows on a GPU with products of bf16, where it is faster; elsewhere the product of
+/// LibTorch. The weight must not be a result of the kernel just before (RowsProduct).
 Tensor rowsProduct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& scales)
 {
     constexpr const char* kOp = "rows_product";
@@ -254,7 +254,10 @@ Tensor rowsProduct(const Tensor& x, const Tensor& weight, const std::optional<Te
     const auto isAligned = [](const Tensor& tensor) {
         return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kCudaAlignment == 0;
     };
-    const bool hasKernel = x.is_cuda() && x.scalar_type() == at::kBFloat16 && x.size(0) <= kMostProductRows &&
+    const bool isSmall = isFp8 ? x.size(0) <= kMostProductRows
+                               : x.size(0) <= kMostProductRowsInBf16 &&
+                                     weight.numel() * weight.element_size() <= kMostProductBytesInBf16;
+    const bool hasKernel = x.is_cuda() && x.scalar_type() == at::kBFloat16 && isSmall &&
                            x.size(1) % kRowsProductVector == 0 && isAligned(x) && isAligned(weight) &&
                            x.numel() > 0 && weight.numel() > 0 && weight.size(0) < (1 << 30) &&
                            x.size(1) < (1 << 30);

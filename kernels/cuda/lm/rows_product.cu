@@ -188,16 +188,19 @@ template <bool kIsFp8, int kTiles, int kGroups> void launch(const RowsProduct& p
     launchOverlapping(rowsProductKernel<kIsFp8, kTiles, kGroups>, blocks, kWarps * kWarp, 0, stream, product);
 }
 
-template <bool kIsFp8> void launch(const RowsProduct& product, CudaStream stream)
+// cuBLAS is faster for more than kTokens rows of bf16: the kernel waits for x, and has more of it than of a weight in E4M3.
+void launchFp8(const RowsProduct& product, CudaStream stream)
 {
-    product.rows <= kTokens ? launch<kIsFp8, 1, 1>(product, stream) : launch<kIsFp8, 2, 2>(product, stream);
+    product.rows <= kTokens ? launch<true, 1, 1>(product, stream) : launch<true, 2, 2>(product, stream);
 }
+
+static_assert(kMostProductRowsInBf16 == kTokens && kMostProductRows == 2 * kTokens);
 
 } // namespace
 
 void rowsProductCuda(const RowsProduct& product, CudaStream stream)
 {
-    product.weightIsFp8 ? launch<true>(product, stream) : launch<false>(product, stream);
+    product.weightIsFp8 ? launchFp8(product, stream) : launch<false, 1, 1>(product, stream);
     requireLaunched("rows_product");
 }
 

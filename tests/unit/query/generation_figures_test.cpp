@@ -99,7 +99,7 @@ TEST(GenerationFigures, FirstTokensAreThoseOfAllRepeats)
     const testing::TemporaryFolder folder;
     const auto file = folder / "repeats.tscope";
     const std::vector<ExperimentSpec> specs{config::parseSpec(kYaml, "s.yaml").front(),
-                                            config::parseSpec(kYaml + "page: 32\n", "s.yaml").front()};
+                                            config::parseSpec(kYaml + "seed: 1\n", "s.yaml").front()};
     {
         const StringTable strings;
         store::RunWriter writer(file, strings);
