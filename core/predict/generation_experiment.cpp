@@ -60,10 +60,13 @@ private:
         ops_.moves(logits_.bytes());
         if (spec_.sampling != Sampling::Seeded)
             return;
-        const Tensor wide = ops_.to(logits_, Type::Float32, "logits, widened");
-        const Tensor probabilities = ops_.make(wide.count, Type::Float32, "probabilities");
-        const Tensor cumulative = ops_.make(wide.count, Type::Float32, "cumulative probabilities");
-        ops_.moves(4 * wide.bytes());
+        Tensor probabilities;
+        {
+            const Tensor wide = ops_.to(logits_, Type::Float32, "logits, widened");
+            probabilities = ops_.make(wide.count, Type::Float32, "probabilities");
+        }
+        const Tensor cumulative = ops_.make(probabilities.count, Type::Float32, "cumulative probabilities");
+        ops_.moves(4 * probabilities.bytes());
         ops_.temporary(spec_.batch * bytesOf(Type::Int64), "tokens");
     }
 
