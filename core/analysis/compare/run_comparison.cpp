@@ -48,9 +48,8 @@ constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
 // and of repeats, which show by their spread how they deviate.
 constexpr double kLeastQuickShiftOfSingle = 0.25;
 constexpr double kLeastQuickShift = 0.15;
-// The same between mean steps without the time in which one of several threads waited.
-constexpr double kLeastShiftOfSeveralSingle = 0.26;
-constexpr double kLeastShiftOfSeveral = 0.15;
+// The same of single runs between steps without the waiting of several threads.
+constexpr double kLeastShiftOfSeveral = 0.24;
 
 // The level of intervals of runs that were taken in turn. Whoever takes the repeats that are asked for looks up to five
 // times, and each look may err: together the intervals contain the ratio in 95 % of cases (tests/bench/compare).
@@ -304,11 +303,6 @@ double logWithoutWaiting(const TimedRun& run)
     return std::log(meanOf(run.times)) - logOfWaiting(run);
 }
 
-double logWithoutSomeWaiting(const TimedRun& run)
-{
-    return std::log(meanOf(run.times)) - logOfSomeWaiting(run);
-}
-
 double logOfQuickStep(const TimedRun& run)
 {
     return logOfQuickSteps(std::span(&run, 1));
@@ -319,6 +313,14 @@ double logOfQuickStep(const TimedRun& run)
 double logOfQuickStepWithoutWaiting(const TimedRun& run)
 {
     return logOfQuickStep(run) - logOfWaiting(run);
+}
+
+/// The time of a step of several threads without their waiting is between two estimates, and this is their middle. The mean
+/// step without the time in which one of them waited is too long if they shared a core: none of them waited for longer, but
+/// they never ran together. The quickest steps without the waiting of one are too short: they hardly waited.
+double logOfSeveralWithoutWaiting(const TimedRun& run)
+{
+    return (std::log(meanOf(run.times)) - logOfSomeWaiting(run) + logOfQuickStepWithoutWaiting(run)) / 2;
 }
 
 /// The logarithms of a time of each run with steps.
@@ -389,24 +391,6 @@ LogRatio ratioOf(std::span<const TimedRun> a, std::span<const TimedRun> b, Basis
             .deviation = deviation};
 }
 
-/// The ratio of the mean steps of several threads without waiting. Those of a recorded program may wait for each other, or
-/// not: the interval contains the ratios of both cases.
-LogRatio ratioOfSeveral(std::span<const TimedRun> a, std::span<const TimedRun> b, double leastShift)
-{
-    const LogRatio some =
-        ratioOf(a, b, Basis::WithoutWaiting, logWithoutSomeWaiting, leastShift, /*ofSeveral=*/false);
-    const auto isRecorded = [](const TimedRun& run) { return run.threads == kSeveralThreads; };
-    if (std::ranges::none_of(a, isRecorded) && std::ranges::none_of(b, isRecorded))
-        return some;
-    const LogRatio longest = ratioOf(a, b, Basis::WithoutWaiting, logWithoutWaiting, 0, /*ofSeveral=*/false);
-    const double low = std::min(some.middle - some.half, longest.middle - longest.half);
-    const double high = std::max(some.middle + some.half, longest.middle + longest.half);
-    return {.basis = Basis::WithoutWaiting,
-            .middle = (low + high) / 2,
-            .half = (high - low) / 2,
-            .deviation = std::max(some.deviation, longest.deviation)};
-}
-
 /// What decides runs that were not taken in turn if their medians do not; none if they do not show it.
 std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<const TimedRun> b)
 {
@@ -421,7 +405,8 @@ std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<
         return {};
     const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
     if (knowSomeWaiting(a) && knowSomeWaiting(b))
-        return ratioOfSeveral(a, b, areRepeats ? kLeastShiftOfSeveral : kLeastShiftOfSeveralSingle);
+        return ratioOf(a, b, Basis::WithoutWaiting, logOfSeveralWithoutWaiting,
+                       areRepeats ? 0 : kLeastShiftOfSeveral, /*ofSeveral=*/false);
     return ratioOf(a, b, Basis::QuickStepsWithoutWaiting, logOfQuickStepWithoutWaiting,
                    areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
 }
@@ -449,7 +434,7 @@ LogRatio ratioInTurn(std::span<const TimedRun> a, std::span<const TimedRun> b)
     if (knowWaiting(a) && knowWaiting(b))
         if (const LogRatio without = ratioOfPairs(
                 Basis::WithoutWaiting, kConfidenceOfChosen,
-                knowSomeWaiting(a) && knowSomeWaiting(b) ? logWithoutSomeWaiting : logWithoutWaiting);
+                knowSomeWaiting(a) && knowSomeWaiting(b) ? logOfSeveralWithoutWaiting : logWithoutWaiting);
             without.deviation < best.deviation)
             best = without;
     return best.deviation < kClearlyLess * medians.deviation ? best : medians;
