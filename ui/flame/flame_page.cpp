@@ -384,11 +384,15 @@ QString FlamePage::whyNothing() const
                     "trace_steps above 0.");
 }
 
-// "GPU time, traced steps"
+// "GPU time, traced steps", behind the amount
 QString FlamePage::whatIsShown() const
 {
     const query::CallTreeTable& table = graph_->table;
-    return joinedWords(QString::fromStdString(exchange::amountsOf(table).name) + QStringLiteral(", ") +
+    // The amount is in samples.
+    const QString what = !graph_->difference && table.weight == CallWeight::Samples
+                             ? tr("of instructions")
+                             : QString::fromStdString(exchange::amountsOf(table).name);
+    return joinedWords(what + QStringLiteral(", ") +
                            ((graph_->difference && graph_->difference->isPerStep()) || table.steps > 0
                                 ? tr("mean traced step")
                             : table.span  ? spanText(*table.span)

@@ -482,12 +482,14 @@ void InsideView::showInstructions()
         return;
     const InsideReading& shown = readings_->shown;
     instructions_->show(instructionRows(shown, choice_, codeOf_->current() == OfLine ? line_ : std::nullopt));
-    codePanel_->setTitle(shown.instructions.hasTexts ? tr("SASS") : tr("SASS, offsets alone"));
+    const bool hasTexts = std::ranges::any_of(shown.instructions.rows, [this](const query::InsideRow& row) {
+        return row.kernel == choice_.kernel && !row.instruction.empty();
+    });
+    codePanel_->setTitle(hasTexts ? tr("SASS") : tr("SASS, offsets alone"));
     codePanel_->setToolTip(
-        shown.instructions.hasTexts
-            ? QString()
-            : tr("Instructions are shown by their offset where nvdisasm is not found: it is part of "
-                 "Triton, of the CUDA toolkit and of the wheel nvidia-cuda-nvcc."));
+        hasTexts ? QString()
+                 : tr("Instructions are shown by their offset where nvdisasm is not found: it is part of "
+                      "Triton, of the CUDA toolkit and of the wheel nvidia-cuda-nvcc."));
 }
 
 } // namespace tilescope::ui

@@ -68,9 +68,12 @@ public:
         if (!table_.isSampled)
             return std::move(table_);
         if (needsTexts)
-            table_.hasTexts =
-                analysis::addInstructions(samples_, analysis::findNvdisasm(), kLongestDisassembly);
+            analysis::addInstructions(samples_, analysis::findNvdisasm(), kLongestDisassembly);
         selectKernels();
+        table_.hasTexts =
+            !needsTexts || std::ranges::none_of(samples_.instructions, [this](const auto& each) {
+                return selected_[each.kernel] && each.text.empty();
+            });
         for (const StallSamples& stall : samples_.stalls)
             add(stall);
         finish();

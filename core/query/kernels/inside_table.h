@@ -68,7 +68,7 @@ struct InsideTable {
     std::int64_t samples = 0; ///< of the kernels that the table is about
     std::int64_t cycles = 0;  ///< between two samples of a multiprocessor; 0: unknown
     bool isSampled = false;   ///< the run has samples
-    bool hasTexts = true;     ///< instructions whose code is known are disassembled
+    bool hasTexts = true;     ///< all instructions of the kernels are disassembled
     std::string trouble = {}; ///< what the recorder says of missing samples; empty: nothing
     std::string turns = {};   ///< kSamplingTurns; empty: instructions were sampled all the time
 };
