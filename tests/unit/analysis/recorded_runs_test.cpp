@@ -32,9 +32,9 @@ protected:
     const Recording recording_ = readRecording(GetParam());
 };
 
-TEST_P(RecordedRuns, AreAtLeastSixty)
+TEST_P(RecordedRuns, AreAtLeastFifty)
 {
-    EXPECT_GE(recording_.runs.size(), 60U);
+    EXPECT_GE(recording_.runs.size(), 50U);
     for (const RecordedRun& run : recording_.runs)
         EXPECT_GE(run.step.times.size(), 6U);
 }
@@ -103,10 +103,13 @@ TEST_P(RecordedRuns, CommandsOneAfterTheOtherAreRarelyCalledDifferentWhileTheLoa
         EXPECT_LE(commands.falseGates, mostOf(kPairs)) << repeats;
         // Threads that wait for each other lose much more time than they waited for a core: equal programs differ by a
         // factor of up to ten. The bench draws more pairs and has narrower bounds.
-        const double least = recording_.threads == analysis::kSeveralThreads ? (repeats == 1 ? 0.15 : 0.45)
-                             : recording_.threads != 1                       ? (repeats == 1 ? 0.7 : 0.85)
-                             : recording_.setUp.ends_with("one thread")      ? 0.95
-                                                                             : 1;
+        const bool knowsAllThreads = std::ranges::all_of(
+            recording_.runs, [](const RecordedRun& run) { return run.step.someWaiting.has_value(); });
+        const double least = knowsAllThreads                                   ? (repeats == 1 ? 0.9 : 0.99)
+                             : recording_.threads == analysis::kSeveralThreads ? (repeats == 1 ? 0.15 : 0.45)
+                             : recording_.threads != 1                         ? (repeats == 1 ? 0.7 : 0.85)
+                             : recording_.setUp.ends_with("one thread")        ? 0.95
+                                                                               : 1;
         EXPECT_GE(commands.found, least * kPairs) << repeats << " runs, three times as long";
         EXPECT_GE(commands.foundFaster, least * kPairs) << repeats << " runs, a third";
     }
