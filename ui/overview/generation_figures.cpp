@@ -200,6 +200,14 @@ KeyFigure bandwidth(const OverviewData& data)
                 line.number = threeDigits(*timed->bandwidthPercent);
                 line.unit = QStringLiteral("%");
                 figure.verdict = QStringLiteral("of a measured copy");
+            } else if (timed->perTokenMs && timed->bytesPerToken && table.bandwidth) {
+                constexpr double kMsPerSecond = 1e3;
+                const double rate = *timed->bytesPerToken / timed->perTokenMs->mean * kMsPerSecond;
+                line.number = threeDigits(100 * rate / *table.bandwidth);
+                line.unit = QStringLiteral("%");
+                figure.verdict = QStringLiteral("of %1, %2")
+                                     .arg(quantityText(*table.bandwidth, quantity::Unit::BytesPerSecond),
+                                          QString::fromStdString(table.bandwidthFrom));
             } else {
                 line.detail = QStringLiteral("no copy was measured");
             }
