@@ -238,10 +238,9 @@ TEST_F(RecordInside, RefusesOptionsThatExcludeEachOther)
     const ProgramResult counters =
         run({TILESCOPE_PROGRAM, "record", "--inside", "--counters", "dram__bytes.sum", "--", "true"});
     EXPECT_EQ(counters.code, 2);
-    EXPECT_EQ(
-        counters.err,
-        "tilescope: --counters: hardware counters replay each step, which a recorded program does not do; "
-        "give --metrics or --inside, or the key counters to a run of Tilescope's own\n");
+    EXPECT_EQ(counters.err,
+              "--counters: hardware counters replay each step, which a recorded program does not do; "
+              "give --metrics or --inside, or the key counters to a run of Tilescope's own\n");
 }
 
 // Two recordings of tests/gpu/inside/attention.py on an H200, with tiles of 64 and of 32 keys.
