@@ -127,7 +127,7 @@ void afterForkInChild()
 // --- start ---
 
 /// What the recorder needs of the memory that a process may have, which the program still needs as well.
-constexpr std::size_t kRoom = std::size_t{512} << 20;
+constexpr std::size_t kRoom = std::size_t{2} << 30;
 constexpr std::size_t kLeast = std::size_t{1} << 16; ///< so little that the C library keeps its thresholds
 
 /// Whether there is memory, and the limits of it (ulimit -v and -d) leave room for the recorder. Opens no file.
@@ -205,7 +205,7 @@ template <class Begin> void openRecording(Begin begin) noexcept
     try {
         if (!hasRoom())
             sayUnrecorded(
-                "its limit of memory (ulimit -v or -d) leaves less than 512 MiB, which the recorder and "
+                "its limit of memory (ulimit -v or -d) leaves less than 2 GiB, which the recorder and "
                 "the program need; raise the limit");
         else if (!hasRoomForThreads())
             sayUnrecorded(

@@ -757,7 +757,7 @@ TEST_F(Record, LeavesTheMemoryToAProgramThatMayHaveLittle)
         EXPECT_EQ(result.out, "three steps\n") << limit;
         EXPECT_THAT(result.err, HasSubstr("was not recorded: its limit of memory")) << limit;
     }
-    ASSERT_EQ(record({"sh", "-c", "ulimit -v 900000; exec " RECORDED_PROGRAM " exit"}).code, 7);
+    ASSERT_EQ(record({"sh", "-c", "ulimit -v 4000000; exec " RECORDED_PROGRAM " exit"}).code, 7);
     EXPECT_EQ(kernelCounts()["gemm"], 3);
 }
 
