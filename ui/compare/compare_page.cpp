@@ -50,8 +50,11 @@ enum Level { OfKernels, OfLines, OfStates };
 
 // Why there are no kernels, ops and ranges to compare.
 // \param ended  why a run has no trace though it should, or empty
-QString missingEvents(const std::array<bool, 2>& traced, const std::array<QString, 2>& ended)
+// \param onCpu  neither used a GPU
+QString missingEvents(const std::array<bool, 2>& traced, const std::array<QString, 2>& ended, bool onCpu)
 {
+    if (traced[0] && traced[1] && onCpu)
+        return QObject::tr("Neither run has ops to compare.");
     if (traced[0] && traced[1])
         return QObject::tr(
             "One run was traced on a GPU and the other on a CPU: kernels and ops do not correspond.");
@@ -299,7 +302,7 @@ void ComparePage::loaded(Loaded loaded)
     samples_->setMinimumHeight(int(shown_.compared.phases.size()) * sizes().of(kLeastPhase));
     missing_ = comparison.isLimited()
                    ? tr("Within the time filter there is nothing that both runs have: kernels or ops.")
-                   : missingEvents(shown_.traced, shown_.ended);
+                   : missingEvents(shown_.traced, shown_.ended, comparison.opsForKernels);
     if (!comparison.change) {
         leftCauses_ = leftCauses_ || groups_->current() == Causes;
         groups_->setCurrent(comparison.families.empty() && !comparison.ranges.empty() ? Ranges : Families);
