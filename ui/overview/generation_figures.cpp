@@ -172,7 +172,7 @@ KeyFigure decodeBusy(const OverviewData& data)
                 QStringLiteral("%1 of %2").arg(timeText(decode.gpuBusy), timeText(decode.wall.mean));
             if (decode.unrecorded > kHostLimits * decode.gpuIdle) {
                 figure.tone = Tone::Warning;
-                figure.verdict = QStringLiteral("not all of its work was recorded");
+                figure.verdict = QStringLiteral("not all work was recorded");
             } else if (decode.gpuIdle > kHostLimits * decode.wall.mean) {
                 figure.tone = Tone::Warning;
                 figure.verdict = QStringLiteral("the host is the limit");
