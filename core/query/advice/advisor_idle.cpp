@@ -81,12 +81,15 @@ void Advisor::judgeIdle()
         launching(of(IdleCause::Launching));
 }
 
-std::string Advisor::costliest(std::initializer_list<HostCause> causes) const
+std::string Advisor::costliest(std::initializer_list<HostCause> causes, Nanoseconds stake) const
 {
     const std::vector<WaitingLine> lines = waiting_.linesOf(causes);
     if (lines.empty() || lines.front().place.empty() || lines.front().time.count() <= 0)
         return {};
     const WaitingLine& line = lines.front();
+    const double least = line.interval ? line.interval->low : static_cast<double>(line.time.count());
+    if (least > static_cast<double>(stake.count()))
+        return {};
     const auto ofAMeanStep = [this](double time) {
         return quantity::withUnit(time / static_cast<double>(std::max<std::int64_t>(1, table_.steps)),
                                   Unit::Nanoseconds);
@@ -98,10 +101,10 @@ std::string Advisor::costliest(std::initializer_list<HostCause> causes) const
            ".";
 }
 
-std::string Advisor::moduleText() const
+std::string Advisor::moduleText(Nanoseconds stake) const
 {
     const std::optional<WaitingLine> module = waiting_.module();
-    if (!module || !isWorthNaming(module->time))
+    if (!module || !isWorthNaming(module->time) || module->time > stake)
         return {};
     return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
            module->place + ": compile that module.";
@@ -132,7 +135,7 @@ void Advisor::judgeHost()
                                      : cause == HostCause::Optimizer
                                          ? "the host is in the step of an optimizer."
                                          : "the host logs.";
-            return "The GPU is idle for " + timeText(stake.time) + " while " + does + costliest({cause});
+            return "The GPU is idle for " + timeText(stake.time) + " while " + does + costliest({cause}, stake.time);
         });
     }
 }
@@ -154,18 +157,18 @@ void Advisor::loading(const Stake& stake)
 {
     find(AdviceRule::DataLoading, stake, show("tree"), [&] {
         return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
-               (onGpu_ ? " while the host loads data." : ".") + costliest({HostCause::DataLoading});
+               (onGpu_ ? " while the host loads data." : ".") + costliest({HostCause::DataLoading}, stake.time);
     });
 }
 
-std::string Advisor::placeText() const
+std::string Advisor::placeText(Nanoseconds stake) const
 {
     // Few calls that take most of the time prepare something: they are not what every step needs.
     constexpr std::int64_t kFifth = 5; // of the idle time
     constexpr std::int64_t kMany = 3;
     constexpr Nanoseconds kLong{2'000'000};
     const std::optional<WaitingPlaceFact>& place = waiting_.place();
-    if (!place || kFifth * place->time < idle_ || kMany * place->most > place->count ||
+    if (!place || place->time > stake || kFifth * place->time < idle_ || kMany * place->most > place->count ||
         place->longest < kLong)
         return {};
     std::string text = " Between " + place->from + " and " + place->to + ", " + std::to_string(place->most) +
@@ -209,7 +212,7 @@ void Advisor::launching(const Stake& stake)
              : ", of which " + timeText(stake.time) +
                    " is not due to start-up, to a synchronization, to loading data or to "
                    "allocating.") +
-        pythonText() + costliest(kOfLaunching) + (isPaused ? "" : moduleText()) + placeText();
+        pythonText() + costliest(kOfLaunching, idle) + (isPaused ? "" : moduleText(idle)) + placeText(idle);
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 
@@ -244,7 +247,7 @@ void Advisor::synchronization(const Stake& stake)
         return "The GPU is idle for " + timeText(stake.time) +
                " because the host waited for it before it launched more" +
                (hasPlace || waiting_.isKnown() ? "." : "; where in the program was not recorded.") +
-               costliest({HostCause::Synchronization});
+               costliest({HostCause::Synchronization}, stake.time);
     });
 }
 

@@ -17,7 +17,6 @@ struct WaitingLine {
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< of `time`, ns, 95 %; none: it is exact
 };
 
-/// The lines of code behind the idle time of a run, for advice. Empty without stacks of the host.
 /// The place between two launches with most idle time.
 struct WaitingPlaceFact {
     std::string from = {}; ///< "modeling_llama.py:262"
@@ -29,6 +28,7 @@ struct WaitingPlaceFact {
     Nanoseconds longest{0};
 };
 
+/// The lines of code behind the idle time of a run, for advice. Empty without stacks of the host.
 class WaitingAdvice {
 public:
     explicit WaitingAdvice(const WaitingRecords& records);
