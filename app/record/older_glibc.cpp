@@ -29,7 +29,8 @@ TILESCOPE_OLD(void*, dlsym, (void* library, const char* name), (library, name))
 TILESCOPE_OLD(int, pthread_create,
               (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument),
               (thread, attributes, start, argument))
-TILESCOPE_OLD(int, pthread_attr_setstacksize, (pthread_attr_t * attributes, size_t bytes), (attributes, bytes))
+TILESCOPE_OLD(int, pthread_attr_setstacksize, (pthread_attr_t * attributes, size_t bytes),
+              (attributes, bytes))
 TILESCOPE_OLD(int, pthread_detach, (pthread_t thread), (thread))
 TILESCOPE_OLD(int, pthread_join, (pthread_t thread, void** result), (thread, result))
 TILESCOPE_OLD(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex))

@@ -82,7 +82,7 @@ Tensor attentionPagedCpu(const Tensor& q, const Tensor& keys, const Tensor& valu
     return attentionOfGathered(call);
 }
 
-bool isAligned(const Tensor& tensor)
+bool hasAlignedRows(const Tensor& tensor)
 {
     const std::int64_t unit = kCudaAlignment / tensor.element_size();
     bool aligned = tensor.stride(3) == 1 && tensor.size(3) % unit == 0 &&
@@ -101,8 +101,8 @@ Tensor attentionPagedCuda(const Tensor& q, const Tensor& keys, const Tensor& val
     problem.shape.keyHeads = keys.size(0);
     problem.shape.keys = length;
     const c10::cuda::CUDAGuard guard(q.device());
-    if (q.numel() == 0 || problem.scale <= 0 || !isAligned(q) || !isAligned(keys) || !isAligned(values) ||
-        !cudaAttentionReadsPages(problem))
+    if (q.numel() == 0 || problem.scale <= 0 || !hasAlignedRows(q) || !hasAlignedRows(keys) ||
+        !hasAlignedRows(values) || !cudaAttentionReadsPages(problem))
         return attentionOfGathered(call);
     Tensor o = at::empty(q.sizes(), q.options());
     const Tensor logSumExp = at::empty(q.sizes().slice(0, 3), q.options().dtype(at::kFloat));

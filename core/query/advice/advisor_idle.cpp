@@ -135,7 +135,8 @@ void Advisor::judgeHost()
                                      : cause == HostCause::Optimizer
                                          ? "the host is in the step of an optimizer."
                                          : "the host logs.";
-            return "The GPU is idle for " + timeText(stake.time) + " while " + does + costliest({cause}, stake.time);
+            return "The GPU is idle for " + timeText(stake.time) + " while " + does +
+                   costliest({cause}, stake.time);
         });
     }
 }
@@ -157,7 +158,8 @@ void Advisor::loading(const Stake& stake)
 {
     find(AdviceRule::DataLoading, stake, show("tree"), [&] {
         return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
-               (onGpu_ ? " while the host loads data." : ".") + costliest({HostCause::DataLoading}, stake.time);
+               (onGpu_ ? " while the host loads data." : ".") +
+               costliest({HostCause::DataLoading}, stake.time);
     });
 }
 
