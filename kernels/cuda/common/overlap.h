@@ -41,7 +41,7 @@ __device__ inline void waitForKernelBefore()
 } // namespace ptx
 
 /// Launches a kernel that may begin before the previous kernel of the stream has ended. Every thread of it must call
-/// ptx::waitForKernelBefore() before it reads or writes what another kernel writes or reads.
+/// ptx::waitForKernelBefore(), or its equal of Hopper's kernels, before it reads or writes what another kernel writes or reads.
 template <class... Parameters, class... Arguments>
 cudaError_t launchOverlapping(void (*kernel)(Parameters...), dim3 grid, unsigned threads,
                               std::size_t sharedBytes, cudaStream_t stream, const Arguments&... arguments)

@@ -272,7 +272,7 @@ cudaError_t launch(const AttentionProblem& problem, const BackwardTensors& tenso
         return error;
     const int grid = std::min(arguments.order.tiles, currentDeviceProperties().multiprocessors);
     if (const cudaError_t error =
-            launchAfter(kernel, static_cast<unsigned>(grid), kThreads, bytes, stream, maps, arguments);
+            launchOverlapping(kernel, static_cast<unsigned>(grid), kThreads, bytes, stream, maps, arguments);
         error != cudaSuccess)
         return error;
     return finishBackward(problem, tensors, workspace, stream);

@@ -280,7 +280,7 @@ cudaError_t finishBackward(const AttentionProblem& problem, const BackwardTensor
     const auto kernel = problem.type == ElementType::BFloat16  ? finish<__nv_bfloat16>
                         : problem.type == ElementType::Float16 ? finish<__half>
                                                                : finish<float>;
-    return launchAfter(kernel, grid, 128, 0, stream, arguments);
+    return launchOverlapping(kernel, grid, 128, 0, stream, arguments);
 }
 
 } // namespace tilescope::kernels::hopper

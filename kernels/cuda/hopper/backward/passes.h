@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/common/overlap.h"
 #include "kernels/include/attention.h"
 
 #include <cuda_runtime_api.h>
@@ -55,25 +56,6 @@ struct BackwardWorkspace {
     static std::size_t bytes(const AttentionProblem& problem);
     static BackwardWorkspace at(void* memory, const AttentionProblem& problem);
 };
-
-/// Launches a kernel that may begin before the previous kernel of the stream has ended (programmatic
-/// dependent launch). The kernel calls waitForPreviousKernel().
-template <class... Parameters, class... Arguments>
-cudaError_t launchAfter(void (*kernel)(Parameters...), unsigned grid, unsigned threads,
-                        std::size_t sharedBytes, cudaStream_t stream, const Arguments&... arguments)
-{
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(grid);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = sharedBytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, arguments...);
-}
 
 /// Fills logSumExp2 and delta, and zeroes gradQuery and the semaphores.
 cudaError_t prepareBackward(const AttentionProblem& problem, const BackwardTensors& tensors,

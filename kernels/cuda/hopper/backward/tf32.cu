@@ -44,8 +44,8 @@ cudaError_t launchFor(const AttentionProblem& problem, const BackwardTensors& te
     if (const cudaError_t error = allowSharedMemory<kernel>(bytes); error != cudaSuccess)
         return error;
     const int grid = std::min(arguments.order.tiles, currentDeviceProperties().multiprocessors);
-    if (const cudaError_t error =
-            launchAfter(kernel, static_cast<unsigned>(grid), Tile::threads, bytes, stream, maps, arguments);
+    if (const cudaError_t error = launchOverlapping(kernel, static_cast<unsigned>(grid), Tile::threads, bytes,
+                                                    stream, maps, arguments);
         error != cudaSuccess)
         return error;
     return finishBackward(problem, tensors, workspace, stream);

@@ -183,7 +183,7 @@ __device__ inline void storeMatrices(std::uint32_t address, std::uint32_t first,
 
 // --- programmatic dependent launch [9.7.13.13] ---------------------------------------------------
 
-/// Allows the next kernel of the stream to begin if launchAfter() launched it. It must wait before it reads
+/// Allows the next kernel of the stream to begin if launchOverlapping() launched it. It must wait before it reads
 /// this kernel's results.
 __device__ inline void launchDependents()
 {
