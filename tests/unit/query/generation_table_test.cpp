@@ -6,6 +6,7 @@
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/two_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -249,22 +250,7 @@ TEST_F(GenerationOf, AProcessReadsItsOwnParameters)
     TraceBatch batch = trace.batch();
     batch.allocEvents.back().device = DeviceIndex{1};
     batch.threads.push_back({.thread = ThreadId{1}, .process = ProcessIndex{0}});
-    RunTopology topology;
-    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
-    for (std::int16_t rank = 0; rank < 2; ++rank) {
-        topology.processes.push_back({.id = ProcessIndex{rank},
-                                      .pid = 100 + rank,
-                                      .host = "node",
-                                      .name = "python",
-                                      .rank = rank,
-                                      .worldSize = 2,
-                                      .clock = ClockIndex{0}});
-        topology.devices.push_back({.id = DeviceIndex{rank}, .ordinal = rank});
-        topology.streams.push_back({.device = DeviceIndex{rank},
-                                    .id = StreamId{7U + static_cast<std::uint32_t>(rank)},
-                                    .process = ProcessIndex{rank},
-                                    .native = 7});
-    }
+    const RunTopology topology = testing::twoRanks(7);
     {
         store::RunWriter writer(file_, trace.strings());
         writer.beginRun({"serve", "trace", R"({"workload":"trace"})", "h", "Tilescope test"});

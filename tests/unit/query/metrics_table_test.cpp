@@ -6,6 +6,7 @@
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/two_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -162,20 +163,7 @@ TEST_F(MetricsOf, TellTheUseOfTensorCoresInTablesOfKernels)
 // Metrics are of a device, whichever process uses it.
 TEST_F(MetricsOf, ARankAreThoseOfItsDevice)
 {
-    RunTopology topology;
-    topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
-    for (std::int16_t rank = 0; rank < 2; ++rank) {
-        topology.processes.push_back({.id = ProcessIndex{rank},
-                                      .pid = 100 + rank,
-                                      .host = "node",
-                                      .name = "python",
-                                      .rank = rank,
-                                      .worldSize = 2,
-                                      .clock = ClockIndex{0}});
-        topology.devices.push_back({.id = DeviceIndex{rank}, .ordinal = rank});
-        topology.streams.push_back(
-            {.device = DeviceIndex{rank}, .id = StreamId{7}, .process = ProcessIndex{rank}, .native = 7});
-    }
+    const RunTopology topology = testing::twoRanks(7);
     const std::filesystem::path file = folder_ / "ranks.tscope";
     write(file, topology);
     const store::RunReader reader(file);

@@ -12,6 +12,7 @@
 #include "core/store/run_writer.h"
 #include "tests/support/not_cancelled.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/two_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,23 +32,7 @@ protected:
     {
         store::RunWriter writer(file_, strings_);
         writer.beginRun({"ranks", "trace", "{}", "hash", "test"});
-        RunTopology topology;
-        topology.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}};
-        for (int rank = 0; rank < 2; ++rank) {
-            topology.processes.push_back({.id = ProcessIndex{rank},
-                                          .pid = 100 + rank,
-                                          .host = "node",
-                                          .name = "python",
-                                          .rank = rank,
-                                          .worldSize = 2,
-                                          .clock = ClockIndex{0}});
-            topology.devices.push_back({.id = DeviceIndex{static_cast<std::int16_t>(rank)}, .ordinal = rank});
-            topology.streams.push_back({.device = DeviceIndex{static_cast<std::int16_t>(rank)},
-                                        .id = StreamId{static_cast<std::uint32_t>(rank)},
-                                        .process = ProcessIndex{rank},
-                                        .native = 7});
-        }
-        writer.writeTopology(topology);
+        writer.writeTopology(testing::twoRanks(0));
         for (int rank = 1; rank >= 0; --rank)
             writer.write(batchOf(rank));
         writer.endRun({});
