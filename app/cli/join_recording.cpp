@@ -20,8 +20,10 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -129,15 +131,27 @@ std::string factOf(const record::ProcessFacts& facts, std::string_view key)
     return value;
 }
 
-Found filesOf(const fs::path& folder)
+/// Adds why processes were not recorded.
+/// \param ends  the name of a working file, which begins with the number of its process, and the reason
+void addReasons(std::set<std::string>& reasons, const std::multimap<std::string, std::string>& ends)
+{
+    std::map<std::string, std::set<int>> byReason;
+    for (const auto& [name, reason] : ends)
+        byReason[reason].insert(std::atoi(name.c_str()));
+    for (const auto& [reason, pids] : byReason)
+        reasons.insert(processesText({pids.begin(), pids.end()}) +
+                       plural(static_cast<std::int64_t>(pids.size()), " was", " were") +
+                       " not recorded: " + reason);
+}
+
+Found filesOf(const fs::path& folder, const std::map<std::string, std::string>& unrecorded)
 {
     Found found;
+    std::multimap<std::string, std::string> ends(unrecorded.begin(), unrecorded.end());
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
         const fs::path& file = entry.path();
         if (file.extension() == ".end" && !fs::exists(fs::path(file).replace_extension(".working"))) {
-            const std::string name = file.stem().string();
-            found.rest.reasons.insert("process " + name.substr(0, name.find('-')) +
-                                      " was not recorded: " + record::endOf(file));
+            ends.emplace(file.filename().string(), record::endOf(file));
             found.rest.files.push_back(file);
         }
         if (file.extension() != ".working")
@@ -154,6 +168,7 @@ Found filesOf(const fs::path& folder)
         if (const std::string end = record::endOf(file); end.starts_with(record::kRecorderStopped))
             found.rest.reasons.insert(end);
     }
+    addReasons(found.rest.reasons, ends);
     std::ranges::sort(found.recorded);
     return found;
 }
@@ -277,7 +292,7 @@ void joinRecording(const EndedRecording& recording, const RecordedProcesses& pro
     try {
         std::vector<int> living = processes.running();
         std::ranges::copy(processes.silent(), std::back_inserter(living));
-        const Found found = filesOf(recording.folder);
+        const Found found = filesOf(recording.folder, processes.unrecorded());
         if (found.recorded.empty()) {
             sayNothing(recording, found.rest, living);
         } else {

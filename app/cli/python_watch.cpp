@@ -1,13 +1,19 @@
 #include "app/cli/python_watch.h"
 
+#include "app/cli/recorded_processes.h"
 #include "core/base/terminal_text.h"
 #include "core/record/command_line.h"
 #include "core/record/options.h"
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -66,16 +72,74 @@ BootstrapObstacle obstacleOfPath(const fs::path& process, const std::string& pat
     return BootstrapObstacle::SearchPath;
 }
 
+/// The user whose files a process may read; none: it has ended.
+std::optional<uid_t> userOf(const fs::path& process)
+{
+    constexpr std::string_view kKey = "Uid:";
+    std::ifstream in(process / "status");
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(kKey)) {
+            std::istringstream ids(line.substr(kKey.size()));
+            uid_t real = 0;
+            uid_t effective = 0;
+            uid_t saved = 0;
+            uid_t files = 0;
+            if (ids >> real >> effective >> saved >> files)
+                return files;
+        }
+    return std::nullopt;
+}
+
+/// Whether a process can read the folder, and write into the one that holds it.
+struct Access {
+    bool reads = true;
+    bool writes = true;
+};
+Access accessTo(const fs::path& folder, const fs::path& process)
+{
+    struct stat own {};
+    struct stat seen {};
+    const std::optional<uid_t> user = userOf(process);
+    if (!user || stat(folder.c_str(), &own) != 0)
+        return {};
+    if (*user != 0 && *user != own.st_uid) // only its owner may
+        return {.reads = false, .writes = false};
+    const fs::path there = process / "root" / folder.relative_path();
+    if (stat(there.c_str(), &seen) != 0) {
+        const bool isUnknown = errno == EACCES || !fs::exists(process / "root");
+        return {.reads = isUnknown, .writes = isUnknown};
+    }
+    if (seen.st_ino != own.st_ino)
+        return {.reads = false, .writes = false};
+    struct statvfs system {};
+    return {.reads = true,
+            .writes = statvfs(there.parent_path().c_str(), &system) != 0 || (system.f_flag & ST_RDONLY) == 0};
+}
+
+/// Whether it can reach this process by an abstract socket.
+bool sharesNetwork(const fs::path& process)
+{
+    std::error_code error;
+    const fs::path other = fs::read_symlink(process / "ns/net", error);
+    return error || other == fs::read_symlink("/proc/self/ns/net", error);
+}
+
 /// What the environment of a Python program keeps from it.
 BootstrapObstacle obstacleIn(const fs::path& process, const fs::path& folder)
 {
     constexpr std::string_view kVariable = "PYTHONPATH=";
+    const Access access = accessTo(folder, process);
+    if (hasRecorder(process))
+        return access.writes || sharesNetwork(process) ? BootstrapObstacle::None : BootstrapObstacle::Sandbox;
     if (!std::ifstream(process / "environ").is_open())
-        return BootstrapObstacle::None; // another user's
+        return access.reads ? BootstrapObstacle::None : BootstrapObstacle::OtherUser;
     bool hasOthers = false;
     for (const std::string& each : record::wordsOfFile(process / "environ")) {
-        if (each.starts_with(kVariable))
-            return obstacleOfPath(process, each.substr(kVariable.size()), folder);
+        if (each.starts_with(kVariable)) {
+            const BootstrapObstacle ofPath = obstacleOfPath(process, each.substr(kVariable.size()), folder);
+            return ofPath == BootstrapObstacle::None && !access.reads ? BootstrapObstacle::Unreadable
+                                                                      : ofPath;
+        }
         hasOthers = hasOthers || each.starts_with(record::kFolderVariable);
     }
     if (hasOthers)
@@ -105,6 +169,19 @@ std::string_view obstacleText(BootstrapObstacle obstacle)
     case BootstrapObstacle::Environment:
         return "PyTorch's steps, modules and memory are not recorded, because the program was started "
                "without the variables of this environment, such as PYTHONPATH; pass them on: ";
+    case BootstrapObstacle::Unreadable:
+        return "PyTorch's steps, modules and memory are not recorded, because the program runs as another "
+               "user or "
+               "sees other files, and cannot read the folder of the recording; let it call "
+               "tilescope.record(): ";
+    case BootstrapObstacle::OtherUser:
+        return "PyTorch's steps, modules and memory are recorded only if the program, which runs as another "
+               "user, "
+               "gets the variables of this environment and may read the folder of the recording: ";
+    case BootstrapObstacle::Sandbox:
+        return "the program is in a sandbox that keeps it from the folder of the recording and from this "
+               "process; what "
+               "it had not begun to record before is not recorded: ";
     case BootstrapObstacle::None:
         break;
     }

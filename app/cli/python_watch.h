@@ -11,7 +11,17 @@
 namespace tilescope::cli {
 
 /// The reasons that keep a Python program from loading the bootstrap. Each is reported once.
-enum class BootstrapObstacle { None, Options, SearchPath, Shadowed, Removed, Environment };
+enum class BootstrapObstacle {
+    None,
+    Options,
+    SearchPath,
+    Shadowed,
+    Removed,
+    Environment,
+    Unreadable,
+    OtherUser,
+    Sandbox
+};
 
 /// Whether options (-I, -E, -S) keep the bootstrap out; None if the words are not a command line of Python.
 BootstrapObstacle obstacleIn(const std::vector<std::string>& words);

@@ -21,6 +21,7 @@
 #include "core/machine/counter_sampler.h"
 #include "core/record/command_line.h"
 #include "core/record/control.h"
+#include "core/record/file_server.h"
 #include "core/record/sampling_turns.h"
 #include "core/session/protocol/stop_signals.h"
 #include "core/store/file/writer_lock.h"
@@ -182,8 +183,9 @@ struct Seen {
 /// \param metrics   to sample; none: none
 /// \param inTurns   instructions are sampled as well
 /// \param known     the reports on Python programs so far
-Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::milliseconds interval,
-                const std::optional<machine::MetricRequest>& metrics, bool inTurns, BootstrapObstacle known)
+Seen runWatched(RecordedProgram& program, const fs::path& folder, std::unique_ptr<record::FileServer> files,
+                std::chrono::milliseconds interval, const std::optional<machine::MetricRequest>& metrics,
+                bool inTurns, BootstrapObstacle known)
 {
     Seen seen;
     exchange::HostCounters& counters = seen.counters;
@@ -197,7 +199,7 @@ Seen runWatched(RecordedProgram& program, const fs::path& folder, std::chrono::m
         counters.pid = pid;
         if (metrics)
             metricSampler = sampleMetrics(*metrics, pid, turns ? &*turns : nullptr);
-        seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid));
+        seen.processes = std::make_unique<ProcessWatch>(RecordedProcesses(folder, pid, std::move(files)));
         try {
             watch.emplace(pid, bootstrapCopy(folder), known);
             if (interval.count() == 0)
@@ -484,6 +486,9 @@ int recordCommand(int argc, char** argv)
     program.set(kNvtxVariable, library.string());
     program.set(record::kFolderVariable, folder.string());
     program.setOption("clock", hostClock());
+    auto files = std::make_unique<record::FileServer>(folder);
+    if (!files->address().empty())
+        program.setOption("files", files->address());
     program.setOption("pid", std::to_string(getpid()));
     if (noCommandLine)
         program.setOption("no_command_line", "1");
@@ -493,7 +498,7 @@ int recordCommand(int argc, char** argv)
         sayObstacle(obstacle, command);
     Seen seen;
     try {
-        seen = runWatched(program, folder, interval,
+        seen = runWatched(program, folder, std::move(files), interval,
                           metrics.isOn ? std::optional(metricRequest) : std::nullopt, inside.isOn, obstacle);
     } catch (...) {
         std::error_code ignored;

@@ -82,32 +82,30 @@ bool runsPython(const std::vector<std::string>& words)
     return !words.empty() && fs::path(words.front()).filename().string().starts_with("python");
 }
 
-/// Whether a process has loaded the recorder, as a forked child whose recording has not begun.
-bool hasRecorder(const fs::path& process)
-{
-    std::ifstream in(process / "maps");
-    for (std::string line; std::getline(in, line);)
-        if (line.find("/libtilescope_record.so") != std::string::npos)
-            return true;
-    return false;
-}
-
 } // namespace
 
-RecordedProcesses::RecordedProcesses(fs::path folder, int command)
-    : folder_(std::move(folder)), command_(command)
+RecordedProcesses::RecordedProcesses(fs::path folder, int command, std::unique_ptr<record::FileServer> files)
+    : folder_(std::move(folder)), command_(command), files_(std::move(files))
 {
 }
 
 void RecordedProcesses::look(std::chrono::milliseconds wait, int wake)
 {
     find();
-    std::vector<pollfd> handles{{.fd = wake, .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> handles{{.fd = wake, .events = POLLIN, .revents = 0},
+                                {.fd = files_ ? files_->descriptor() : -1, .events = POLLIN, .revents = 0}};
     for (const auto& [pid, process] : running_)
         handles.push_back({.fd = process.handle.get(), .events = POLLIN, .revents = 0});
     poll(handles.data(), handles.size(), static_cast<int>(wait.count()));
+    if (files_)
+        files_->serve();
     noteEnds();
     followWrites();
+}
+
+std::map<std::string, std::string> RecordedProcesses::unrecorded() const
+{
+    return files_ ? files_->ends() : std::map<std::string, std::string>();
 }
 
 void RecordedProcesses::find()
@@ -189,6 +187,15 @@ std::vector<int> RecordedProcesses::silent() const
             pids.push_back(*pid);
     }
     return pids;
+}
+
+bool hasRecorder(const fs::path& process)
+{
+    std::ifstream in(process / "maps");
+    for (std::string line; std::getline(in, line);)
+        if (line.find("/libtilescope_record.so") != std::string::npos)
+            return true;
+    return false;
 }
 
 ProcessWatch::ProcessWatch(RecordedProcesses processes)

@@ -1,11 +1,14 @@
 #pragma once
 
 #include "core/base/file_descriptor.h"
+#include "core/record/file_server.h"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,7 +19,9 @@ namespace tilescope::cli {
 class RecordedProcesses {
 public:
     /// \param command  the number of the program, whose end the caller sees
-    RecordedProcesses(std::filesystem::path folder, int command);
+    /// \param files    which look() lets answer
+    RecordedProcesses(std::filesystem::path folder, int command,
+                      std::unique_ptr<record::FileServer> files = nullptr);
 
     /// Looks for new processes and waits at most so long for the end of one.
     /// \param wake  a descriptor that ends the wait when it can be read; -1: none
@@ -28,6 +33,8 @@ public:
     /// The numbers of programs of this recording that run and have not recorded anything: Python, and those that have loaded
     /// the recorder.
     std::vector<int> silent() const;
+    /// Why processes were not recorded that could not note it in the folder: the name of their working file, and the reason.
+    std::map<std::string, std::string> unrecorded() const;
     /// When one of those that run wrote last, or one was found.
     std::chrono::steady_clock::time_point lastEvent() const { return lastEvent_; }
 
@@ -42,11 +49,16 @@ private:
 
     const std::filesystem::path folder_;
     const int command_;
+    std::unique_ptr<record::FileServer> files_;
     std::map<std::filesystem::path, int> known_; ///< the process of each file; 0: it is not seen
     std::map<int, Process> running_;
     std::uintmax_t bytes_ = 0;
     std::chrono::steady_clock::time_point lastEvent_ = std::chrono::steady_clock::now();
 };
+
+/// Whether a process has loaded the recorder, as a forked child whose recording has not begun.
+/// \param process  /proc/PID
+bool hasRecorder(const std::filesystem::path& process);
 
 /// Looks from construction to stop(), so that no end of a process is missed while the command runs.
 class ProcessWatch {

@@ -87,6 +87,7 @@ Settings Settings::ofThisProcess()
     const char* folder = std::getenv(kFolderVariable);
     Settings settings{.folder = folder ? folder : "",
                       .clock = option("clock"),
+                      .files = option("files"),
                       .storesCommandLine = option("no_command_line").empty(),
                       .hostSamples =
                           static_cast<double>(parseNumber<std::int64_t>(option("host_samples")).value_or(0)),

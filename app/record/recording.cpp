@@ -7,6 +7,7 @@
 #include "core/base/current_error.h"
 #include "core/base/plural.h"
 #include "core/model/step_name.h"
+#include "core/record/file_request.h"
 #include "core/record/process_end.h"
 #include "core/trace/assembly/graph_description.h"
 #include "core/trace/host/path_tree.h"
@@ -537,7 +538,9 @@ bool Recording::openFile()
         if (settings_.keepsSources)
             facts.emplace_back("sources", "1");
     }
-    file_ = std::make_unique<WorkingFileWriter>(path_, std::move(facts), std::move(scope));
+    file_ = std::make_unique<WorkingFileWriter>(
+        path_, std::move(facts), std::move(scope),
+        [this](const std::filesystem::path& file) { return requestFile(settings_.files, file); });
     if (std::string part = window_.text(); !part.empty())
         file_->addFact("window", std::move(part));
     return true;
@@ -715,6 +718,16 @@ void Recording::giveUp() noexcept
     }
 }
 
+void Recording::sayEnd(std::string_view reason) noexcept
+{
+    if (!isOutOfReach(noteEnd(path_, reason)))
+        return;
+    if (hasDescriptors_)
+        tellEnd(settings_.files, path_, reason);
+    else
+        callWithCopiedDescriptors([&] { tellEnd(settings_.files, path_, reason); });
+}
+
 void Recording::giveUp(std::string_view reason) noexcept
 {
     open_.store(false, std::memory_order_relaxed);
@@ -723,7 +736,7 @@ void Recording::giveUp(std::string_view reason) noexcept
         sampler_->stop();
     try {
         if (!file_ || !file_->addFact("record_ended", std::string(reason)) || !file_->exists())
-            noteEnd(path_, reason);
+            sayEnd(reason);
         if (trace::PcSampler* pcSampler = pcSamplerIfAny())
             withDriver([&] { pcSampler->stop(); });
         if (trace::CuptiSession* session = sessionIfAny())
@@ -733,7 +746,7 @@ void Recording::giveUp(std::string_view reason) noexcept
                 session->detachSoon();
             });
     } catch (...) {
-        noteEnd(path_, kRecorderStopped);
+        sayEnd(kRecorderStopped);
     }
     control_.close();
     if (file_)

@@ -125,6 +125,7 @@ private:
     /// Ends the recording for a reason of our own, which the file keeps. The program goes on, and the file keeps what
     /// it has.
     void giveUp(std::string_view reason) noexcept;
+    void sayEnd(std::string_view reason) noexcept;
     /// The same for the exception in flight.
     void giveUp() noexcept;
 

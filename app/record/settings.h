@@ -17,6 +17,7 @@ struct Settings {
     std::filesystem::path folder; ///< of the working files
     std::string clock;            ///< hostClock() of the process that records
     std::int64_t recorder = 0;    ///< its number
+    std::string files;            ///< FileServer::address()
     bool storesCommandLine = true;
     double hostSamples = 0;      ///< a second, of Python stacks; 0: they are not read
     bool samplesKernels = false; ///< program counters of the GPU's warps

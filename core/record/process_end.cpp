@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -18,16 +19,16 @@ constexpr const char* kEndSuffix = ".end";
 constexpr std::size_t kLongest = 1000; // file systems limit the text of a link
 
 /// \param path  without the suffix
-void makeLink(std::string_view path, std::string_view text) noexcept
+int makeLink(std::string_view path, std::string_view text) noexcept
 {
     std::array<char, PATH_MAX> link{};
     std::array<char, kLongest + 1> target{};
     const std::string_view suffix = kEndSuffix;
     if (path.size() + suffix.size() >= link.size())
-        return;
+        return ENAMETOOLONG;
     *std::ranges::copy(suffix, std::ranges::copy(path, link.begin()).out).out = 0;
     std::ranges::copy(text.substr(0, kLongest), target.begin());
-    static_cast<void>(!symlink(target.data(), link.data()));
+    return symlink(target.data(), link.data()) == 0 || errno == EEXIST ? 0 : errno;
 }
 
 std::filesystem::path linkOf(std::filesystem::path workingFile)
@@ -37,24 +38,25 @@ std::filesystem::path linkOf(std::filesystem::path workingFile)
 
 } // namespace
 
-void noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept
+int noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept
 {
     const std::string_view path = workingFile.native();
     const std::size_t dot = path.rfind('.');
-    makeLink(dot == std::string_view::npos || path.find('/', dot) != std::string_view::npos
-                 ? path
-                 : path.substr(0, dot),
-             text);
+    return makeLink(dot == std::string_view::npos || path.find('/', dot) != std::string_view::npos
+                        ? path
+                        : path.substr(0, dot),
+                    text);
 }
 
-void noteEnd(const char* folder, std::int64_t process, std::string_view text) noexcept
+int noteEnd(const char* folder, std::int64_t process, std::string_view text) noexcept
 {
     std::array<char, PATH_MAX> path{};
     // The name of a working file is that of its process and the time.
     const int length =
         std::snprintf(path.data(), path.size(), "%s/%lld-0", folder, static_cast<long long>(process));
-    if (length > 0 && static_cast<std::size_t>(length) < path.size())
-        makeLink(path.data(), text);
+    if (length <= 0 || static_cast<std::size_t>(length) >= path.size())
+        return ENAMETOOLONG;
+    return makeLink(path.data(), text);
 }
 
 std::string endText(int status)

@@ -18,9 +18,10 @@ inline constexpr std::string_view kRecorderStopped = "the recorder stopped becau
 inline constexpr std::string_view kRunsElsewhere = "the process runs on another machine";
 
 /// Notes it; the first text stays. Allocates nothing. Does nothing where the file system has no symbolic links.
-void noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept;
+/// \return  0, or errno
+int noteEnd(const std::filesystem::path& workingFile, std::string_view text) noexcept;
 /// The same for a process that has no working file, which is beside its name.
-void noteEnd(const char* folder, std::int64_t process, std::string_view text) noexcept;
+int noteEnd(const char* folder, std::int64_t process, std::string_view text) noexcept;
 /// Describes what waitpid() tells: "exit status 3", "signal 9 (Killed)".
 std::string endText(int status);
 /// What was noted; empty: nothing.

@@ -1,6 +1,7 @@
 #include "core/record/working_file.h"
 
 #include "core/base/error.h"
+#include "core/record/file_request.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -207,8 +208,9 @@ std::optional<std::string> payloadOf(std::ifstream& in, const BlockHead& head)
 
 } // namespace
 
-WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope)
-    : file_(std::move(file)), facts_(std::move(facts)), scope_(std::move(scope))
+WorkingFileWriter::WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope,
+                                     Request request)
+    : file_(std::move(file)), facts_(std::move(facts)), scope_(std::move(scope)), request_(std::move(request))
 {
 }
 
@@ -228,6 +230,8 @@ bool WorkingFileWriter::open()
     if (!scope_) {
         descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         error_ = descriptor_ < 0 ? errno : 0;
+        if (descriptor_ < 0 && request_ && isOutOfReach(error_))
+            descriptor_ = request_(file_);
     } else if (!scope_([this] { map(); }) && error_ == 0) {
         error_ = EAGAIN;
     }

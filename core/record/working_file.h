@@ -220,10 +220,16 @@ public:
     /// \return  whether it could
     using DescriptorScope = std::function<bool(const std::function<void()>&)>;
 
+    /// Opens the file where this process cannot.
+    /// \return  for reading and writing; -1: neither can that
+    using Request = std::function<int(const std::filesystem::path& file)>;
+
     /// \param facts  written before the first block
     /// \param scope  for a thread without descriptors of its own: the file is opened in one call of it, and written by a
     ///               shared mapping
-    WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope = {});
+    /// \param request  for a thread with descriptors of its own
+    WorkingFileWriter(std::filesystem::path file, ProcessFacts facts, DescriptorScope scope = {},
+                      Request request = {});
     ~WorkingFileWriter() { close(); }
     WorkingFileWriter(const WorkingFileWriter&) = delete;
     WorkingFileWriter& operator=(const WorkingFileWriter&) = delete;
@@ -255,6 +261,7 @@ private:
     std::filesystem::path file_;
     ProcessFacts facts_;
     DescriptorScope scope_;
+    Request request_;
     int descriptor_ = -1;
     char* mapping_ = nullptr; ///< of the file from its beginning, also of parts that it does not have yet
     std::size_t mapped_ = 0;  ///< bytes

@@ -10,6 +10,8 @@ import os
 import sys
 
 _Spec = type(sys.__spec__)  # ModuleSpec
+# Coverage, and what reloads a program whose files have changed, look at the files of all modules.
+_file = globals().pop("__file__")
 
 
 class Recorder:
@@ -568,7 +570,7 @@ def _record_optimizers(recorder, optimizer_module, with_ranges):
 
 def _record_collectives(recorder, module):
     # Not imported: the Python package loads this file without its folder in the search path.
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_tilescope_collectives.py")
+    path = os.path.join(os.path.dirname(os.path.abspath(_file)), "_tilescope_collectives.py")
     collectives = {"__name__": "_tilescope_collectives", "__file__": path}
     with open(path, "rb") as file:
         exec(compile(file.read(), path, "exec"), collectives)

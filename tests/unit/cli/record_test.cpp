@@ -804,6 +804,40 @@ TEST_F(Record, FollowsItsFolderWhereTheProgramMovesIt)
     EXPECT_THAT(removed.err, HasSubstr("has been removed by another program"));
 }
 
+TEST_F(Record, RecordsAProcessThatDoesNotReachTheFolder)
+{
+    const std::string moved = "mv $TILESCOPE_RECORD_FOLDER moved; " RECORDED_PROGRAM " exit; exit $?";
+    const ProgramResult ofMoved = record({"sh", "-c", moved});
+    EXPECT_EQ(ofMoved.code, 7) << ofMoved.err;
+    EXPECT_EQ(kernelCounts()["gemm"], 3) << ofMoved.err;
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+    if (run({"/usr/bin/env", "unshare", "-Urm", "true"}).code != 0)
+        GTEST_SKIP() << "this user cannot mount";
+    fs::remove(folder_.path() / "t.tscope");
+    const ProgramResult ofReadOnly = record(
+        {"unshare", "-Urm", "sh", "-c",
+         "mount --bind . . && mount -o remount,ro,bind . && cd $PWD && exec " RECORDED_PROGRAM " exit"});
+    EXPECT_EQ(ofReadOnly.code, 7) << ofReadOnly.err;
+    EXPECT_EQ(kernelCounts()["gemm"], 3) << ofReadOnly.err;
+    EXPECT_THAT(otherFiles(), ::testing::IsEmpty());
+}
+
+TEST_F(Record, SaysThatTheFolderHasNoRoomForAnotherFile)
+{
+    const std::string mounted = "mkdir few && mount -t tmpfs -o nr_inodes=40 none few && ";
+    if (run({"/usr/bin/env", "unshare", "-Urm", "/bin/sh", "-c", mounted + "true"}).code != 0)
+        GTEST_SKIP() << "this user cannot mount";
+    const ProgramResult result =
+        run({"/usr/bin/env", "unshare", "-Urm", "/bin/sh", "-c",
+             "rmdir few; " + mounted +
+                 "(" TILESCOPE_PROGRAM " record -o few/t.tscope -- sh -c 'i=0; while touch few/$i; do "
+                 "i=$((i+1)); done; " RECORDED_PROGRAM " exit'; echo status $?; ls few) 2>&1"});
+    EXPECT_THAT(result.out, HasSubstr("three steps\n"));
+    EXPECT_THAT(result.out, HasSubstr("status 7\n"));
+    EXPECT_THAT(result.out, ::testing::ContainsRegex("process [0-9]+ was not recorded: .*No space left"));
+    EXPECT_THAT(result.out, Not(HasSubstr("was seen")));
+}
+
 TEST_F(Record, TakesACommandWithoutDashes)
 {
     const ProgramResult result =

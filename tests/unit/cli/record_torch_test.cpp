@@ -370,6 +370,21 @@ TEST_F(RecordTorch, SaysThatALauncherKeepsTheBootstrapOut)
     EXPECT_THAT(program.wait().out, Not(HasSubstr("keep")));
 }
 
+TEST_F(RecordTorch, SaysThatAProgramCannotReachTheFolder)
+{
+    if (run({"/usr/bin/env", "unshare", "-Urmn", "true"}).code != 0)
+        GTEST_SKIP() << "this user has no namespaces";
+    const std::string program = " " PYTHON_PROGRAM " -c \"import time; time.sleep(3)\"";
+    const std::string hidden = "mount -t tmpfs none . &&";
+    const std::string readOnly = "mount --bind . . && mount -o remount,ro,bind . &&";
+    EXPECT_THAT(record({"unshare", "-Urm", "sh", "-c", hidden + program}).err,
+                AllOf(HasSubstr("cannot read the folder of the recording"), Not(HasSubstr("was seen"))));
+    EXPECT_THAT(record({"unshare", "-Urmn", "sh", "-c", readOnly + program}).err,
+                AllOf(HasSubstr("is in a sandbox"), Not(HasSubstr("was seen"))));
+    EXPECT_THAT(record({"unshare", "-Urm", "sh", "-c", readOnly + program}).err,
+                AllOf(Not(HasSubstr("cannot read")), Not(HasSubstr("sandbox"))));
+}
+
 TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
 {
     script("own/sitecustomize.py", "print('own sitecustomize')\n");
