@@ -59,7 +59,7 @@ Program::Program(const std::vector<std::string>& command, const std::filesystem:
 
 Program::~Program()
 {
-    if (!ended()) {
+    if (!hasEnded()) {
         kill(pid_, SIGKILL);
         wait();
     }
@@ -68,7 +68,7 @@ Program::~Program()
     std::filesystem::remove(err_, ignored);
 }
 
-bool Program::ended()
+bool Program::hasEnded()
 {
     if (!reaped_)
         reaped_ = waitpid(pid_, &status_, WNOHANG) == pid_;
@@ -86,7 +86,7 @@ bool Program::waitFor(const std::string& text)
          std::chrono::steady_clock::now() < until;) {
         if (outputSoFar().find(text) != std::string::npos)
             return true;
-        if (ended())
+        if (hasEnded())
             return outputSoFar().find(text) != std::string::npos;
         std::this_thread::sleep_for(5ms);
     }
@@ -97,7 +97,7 @@ bool Program::takes(int signal)
 {
     const std::filesystem::path status = std::filesystem::path("/proc") / std::to_string(pid_) / "status";
     for (const auto until = std::chrono::steady_clock::now() + kTimeout;
-         std::chrono::steady_clock::now() < until && !ended();) {
+         std::chrono::steady_clock::now() < until && !hasEnded();) {
         std::ifstream lines(status);
         std::string name;
         for (std::string word; lines >> word;) {

@@ -33,11 +33,10 @@ public:
     bool waitFor(const std::string& text);
     /// Waits until a signal that the program blocks and reads is no longer pending; false as above.
     bool takes(int signal);
+    bool hasEnded();
     ProgramResult wait();
 
 private:
-    bool ended();
-
     int pid_ = -1;
     int status_ = 0;
     bool reaped_ = false;

@@ -21,6 +21,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace tilescope::hosts {
 
@@ -92,6 +93,25 @@ protected:
             names.push_back(entry.path().filename());
         return names;
     }
+
+    /// A disk of its own for the cache of the host; `isMounted` is false where this process may not mount one.
+    struct Disk {
+        Disk(fs::path at, unsigned long flags, const char* options) : folder(std::move(at))
+        {
+            fs::create_directories(folder);
+            isMounted = mount("none", folder.c_str(), "tmpfs", flags, options) == 0;
+        }
+        ~Disk()
+        {
+            if (isMounted)
+                umount2(folder.c_str(), MNT_DETACH); // a process of the host may still be in it
+        }
+        Disk(const Disk&) = delete;
+        Disk& operator=(const Disk&) = delete;
+
+        fs::path folder;
+        bool isMounted = false;
+    };
 
     static inline std::unique_ptr<testing::Sshd> sshd;
     Host box{.name = "gpubox", .address = "gpubox"};
@@ -293,8 +313,8 @@ TEST_F(SshLinks, InstallNothingThatDiffersFromWhatWasSent)
 
 TEST_F(SshLinks, InstallSaysThatTheDiskIsFull)
 {
-    fs::create_directories(sshd->remote() / ".cache");
-    if (mount("none", (sshd->remote() / ".cache").c_str(), "tmpfs", 0, "size=64k") != 0)
+    const Disk small(sshd->remote() / ".cache", 0, "size=64k");
+    if (!small.isMounted)
         GTEST_SKIP() << "no small disk can be mounted (needs root)";
     SshLink link(box);
     link.open();
@@ -306,7 +326,6 @@ TEST_F(SshLinks, InstallSaysThatTheDiskIsFull)
         EXPECT_EQ(error.exitCode(), 4);
     }
     EXPECT_TRUE(leftBehind().empty());
-    umount((sshd->remote() / ".cache").c_str());
 }
 
 // fish and csh read backslashes, quotes and exclamation marks of a quoted word differently from sh.
@@ -355,15 +374,13 @@ TEST_F(SshLinks, SayThatAShellRunsNothing)
 
 TEST_F(SshLinks, CheckFindsDisksThatRunNothingOrTakeNoFiles)
 {
-    const fs::path cache = sshd->remote() / ".cache";
-    fs::create_directories(cache);
     const auto examined = [&](unsigned long flags, const char* options) -> std::optional<Finding> {
-        if (mount("none", cache.c_str(), "tmpfs", flags, options) != 0)
+        const Disk disk(sshd->remote() / ".cache", flags, options);
+        if (!disk.isMounted)
             return {};
         SshLink link(box);
         std::map<std::string, Finding> found;
         checkHost(link, smallBundle("x"), [&](const Finding& finding) { found[finding.topic] = finding; });
-        umount(cache.c_str());
         return found["free space"];
     };
     const auto noExec = examined(MS_NOEXEC, "size=400m");

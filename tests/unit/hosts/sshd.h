@@ -7,10 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -101,10 +104,16 @@ public:
     {
         std::error_code notRoot;
         std::filesystem::create_directories("/run/sshd", notRoot); // as root it insists on this folder
-        server_ = std::make_unique<Program>(
-            std::vector<std::string>{kServer, "-D", "-e", "-f", folder_ / "sshd_config"}, folder_.path());
-        while (!answers())
-            std::this_thread::yield();
+        constexpr int kMostStarts = 50;
+        for (int starts = 0; starts < kMostStarts; ++starts) {
+            server_ = std::make_unique<Program>(
+                std::vector<std::string>{kServer, "-D", "-e", "-f", folder_ / "sshd_config"}, folder_.path());
+            while (!server_->hasEnded() && !answers())
+                std::this_thread::sleep_for(kPause);
+            if (!server_->hasEnded())
+                return;
+        }
+        throw std::runtime_error("sshd does not start: " + server_->wait().err);
     }
     void stop()
     {
@@ -112,6 +121,9 @@ public:
         if (server_)
             kill(server_->pid(), SIGTERM);
         server_.reset();
+        // A process that it had just started may still listen.
+        while (answers())
+            std::this_thread::sleep_for(kPause);
     }
     /// Kills the server's side of every connection, as when a network goes away. What was started there goes on.
     void cut() const
@@ -122,6 +134,7 @@ public:
 
 private:
     static constexpr const char* kServer = "/usr/sbin/sshd";
+    static constexpr std::chrono::milliseconds kPause{5};
 
     static sockaddr_in address(int port)
     {
