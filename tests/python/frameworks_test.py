@@ -156,6 +156,28 @@ for (batch,) in data:
 counts.tell()
 '''
 
+# With an argument: the stage of ZeRO. Two calls of backward make a step.
+DEEPSPEED = '''
+import sys
+import counts, deepspeed, torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+stage = int(sys.argv[1])
+config = {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_allow_untested_optimizer": True,
+          "zero_optimization": {"stage": stage}, "bf16": {"enabled": stage > 0}}
+engine, _, _, _ = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), 0.1), config=config)
+counts.count_modules(engine)
+for i in range(10):
+    before = engine.global_steps
+    engine.backward(engine(torch.randn(4, 8, dtype=torch.bfloat16 if stage else torch.float32)).float().square().mean())
+    engine.step()
+    if engine.global_steps > before:
+        counts.count_step()
+counts.tell()
+torch.distributed.destroy_process_group()
+'''
+
 TIMM = '''
 import torch, timm, timm.optim, counts
 model = timm.create_model("resnet10t", pretrained=False, num_classes=4)
@@ -356,6 +378,13 @@ class Frameworks(unittest.TestCase):
             self.write("app/" + name, (self.folder / name).read_text())
         subprocess.run([PYTHON, "-m", "zipapp", "app"], cwd=self.folder, check=True)
         self.check(self.record([PYTHON, "app.pyz"]))
+
+    @stress
+    def test_deepspeed(self):
+        self.need("deepspeed")
+        for stage in ("0", "1", "2"):
+            self.check(self.record([PYTHON, self.write("program.py", DEEPSPEED), stage], MASTER_ADDR="127.0.0.1", MASTER_PORT="29531",
+                                   RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", DS_ACCELERATOR="cpu"))
 
     @stress
     def test_timm(self):
