@@ -162,7 +162,7 @@ Found filesOf(const fs::path& folder, const std::map<std::string, std::string>& 
             continue;
         }
         found.rest.files.push_back(file);
-        for (const char* key : {"missed", "record_ended"})
+        for (const char* key : {"missed", "record_ended", "modules"})
             if (const std::string text = factOf(summary.facts, key); !text.empty())
                 found.rest.reasons.insert(text);
         if (const std::string end = record::endOf(file); end.starts_with(record::kRecorderStopped))

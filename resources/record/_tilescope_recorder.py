@@ -457,6 +457,9 @@ def _record_torch(recorder, torch, wanted):
     if hasattr(recorder, "torch"):
         return  # it was executed again
     recorder.torch = torch
+    if torch.__version__.startswith(("0.", "1.")):
+        recorder.fact("modules", "steps, modules and memory of PyTorch %s are not recorded; they need 2.0 or later" % torch.__version__)
+        return
     dynamo = getattr(torch._C, "_dynamo", None)
     if hasattr(getattr(dynamo, "eval_frame", None), "set_eval_frame"):
         recorder.hide_calls(dynamo.eval_frame.set_eval_frame)
@@ -488,6 +491,16 @@ def _record_torch(recorder, torch, wanted):
         torch.autograd.backward = recorder.phase(torch.autograd.backward, "backward")
     if "stacks" in wanted:
         _record_frames(recorder)
+
+
+def _record_torch_or_say(module, wanted):
+    this = recorder()
+    try:
+        _record_torch(this, module, wanted)
+    except Exception as error:
+        if raised_by_program(error):
+            raise
+        this.fact("modules", "a part of PyTorch is not recorded, because this version is unlike those that are known: %s" % error)
 
 
 _OF_PROCESSES = ("multiprocessing.connection", "greenlet", "_asyncio")
@@ -727,7 +740,7 @@ def start():
     if not os.environ.get("NVTX_INJECTION64_PATH"):
         return
     wanted = (option("torch") or "steps").split(",")
-    actions = {"torch": lambda module: _record_torch(recorder(), module, wanted)}
+    actions = {"torch": lambda module: _record_torch_or_say(module, wanted)}
     for name in _OF_PROCESSES:
         actions[name] = _watch_processes
     actions["torch.optim.optimizer"] = lambda module: _record_optimizers(recorder(), module, "modules" in wanted)

@@ -450,7 +450,11 @@ TEST_F(RecordTorch, AFaultOfTheBootstrapEndsTheRecordingAndNotTheProgram)
     std::filesystem::create_directory(resources);
     std::filesystem::copy(RESOURCES "/record", resources / "record",
                           std::filesystem::copy_options::recursive);
-    for (const char* fault : {"raise RuntimeError('fault')\n", "_record_torch = lambda *_: 1 / 0\n"}) {
+    const std::map<std::string, std::string> said{
+        {"raise RuntimeError('fault')\n",
+         "not recorded: the recorder could not be started in this Python: fault"},
+        {"_record_torch = lambda *_: 1 / 0\n", "a part of PyTorch is not recorded"}};
+    for (const auto& [fault, sentence] : said) {
         std::filesystem::copy_file(RESOURCES "/record/_tilescope_recorder.py",
                                    resources / "record/_tilescope_recorder.py",
                                    std::filesystem::copy_options::overwrite_existing);
@@ -460,7 +464,18 @@ TEST_F(RecordTorch, AFaultOfTheBootstrapEndsTheRecordingAndNotTheProgram)
         EXPECT_EQ(result.code, 0) << result.err;
         EXPECT_EQ(result.out, "trained\n") << fault;
         EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
+        EXPECT_THAT(result.err, AllOf(HasSubstr(sentence), Not(HasSubstr("was seen")))) << fault;
     }
+}
+
+TEST_F(RecordTorch, SaysThatAPyTorchIsTooOld)
+{
+    std::filesystem::create_directory(folder_.path() / "torch");
+    script("torch/__init__.py", "__version__ = '1.13.1'\n");
+    const ProgramResult result = record({PYTHON_PROGRAM, script("use.py", "import torch\n")});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("PyTorch 1.13.1 are not recorded; they need 2.0 or later"),
+                                  Not(HasSubstr("was seen"))));
 }
 
 TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
