@@ -20,6 +20,7 @@ using namespace files;
 namespace {
 
 constexpr std::size_t kMostEnds = 1000;
+constexpr int kMostAtOnce = 8;    // requests, until the next call
 constexpr int kRequestTime = 100; // ms that a peer may take for its request
 constexpr int kPause = 50'000;    // us, where no peer can be accepted
 constexpr std::string_view kFileSuffix = ".working";
@@ -86,7 +87,8 @@ FileServer::FileServer(const std::filesystem::path& folder)
 void FileServer::serve() noexcept
 {
     try {
-        while (socket_) {
+        // Others may ask without end.
+        for (int i = 0; socket_ && i < kMostAtOnce; ++i) {
             const FileDescriptor peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!peer) {
                 if (errno != EAGAIN)

@@ -21,7 +21,7 @@ public:
     const std::string& address() const { return address_; }
     /// It can be read when a process asks; -1 without a socket.
     int descriptor() const { return socket_.get(); }
-    /// Answers those that ask. A peer may keep it for 0.1 s.
+    /// Answers some of those that ask. A peer may keep it for 0.1 s.
     void serve() noexcept;
     /// Why processes were not recorded that could not note it in the folder, by the name of their working file.
     const std::map<std::string, std::string>& ends() const { return ends_; }
