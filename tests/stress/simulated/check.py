@@ -66,7 +66,8 @@ class Checker:
         found = []
         answers = 0
         steps = {(each["rank"], each["step"]): each for each in truth["steps"]}
-        rows = {(each["rank"] or 0, each["step"]): each for each in self.show(recording, "steps")}
+        answered = laws.laws_of(self.tilescope, recording)  # asks each question once
+        rows = {(each["rank"] or 0, each["step"]): each for each in answered.show("steps")}
         answers += 1
         if rows.keys() != steps.keys():
             found.append(("steps", None, None, f"{sorted(rows)} instead of {sorted(steps)}"))
@@ -76,8 +77,8 @@ class Checker:
             self.compare(found, "wall", key, step, rows[key]["wall_ns"], step["wall"])
             self.compare(found, "busy", key, step, rows[key]["gpu_busy_ns"] or 0, step["busy"])
         ready = {} if self.waits_for_batches(folder) else truth.get("what_if_ready", {})
-        answers += self.check_path(found, recording, steps)
-        answers += self.check_laws(found, recording)
+        answers += self.check_path(found, answered, steps)
+        answers += self.check_laws(found, answered)
         if len({rank for rank, _ in steps}) > 1:
             answers += self.check_ranks(found, recording, steps, truth["collectives"])
         else:
@@ -96,8 +97,8 @@ class Checker:
         if abs(got - right) > SHARE * step["wall"] + LEAST_NS:
             found.append((kind, *key, f"{got / 1e3:.1f} instead of {right / 1e3:.1f} us of {step['wall'] / 1e3:.1f} us"))
 
-    def check_path(self, found, recording, steps):
-        rows = {(each["rank"] or 0, each["step"]): each for each in self.show(recording, "path")}
+    def check_path(self, found, answered, steps):
+        rows = {(each["rank"] or 0, each["step"]): each for each in answered.show("path")}
         for key, step in steps.items():
             self.compare_path(found, "path", key, rows[key], step)
         return len(steps)
@@ -116,8 +117,9 @@ class Checker:
             least = min(errors, key=errors.get)
             found.append((f"{kind}: {most} instead of {least}", *key, f"{largest} us of {step['wall'] / 1e3:.1f} us"))
 
-    def check_laws(self, found, recording):
-        broken, answers = laws.laws_of(self.tilescope, recording).broken()
+    @staticmethod
+    def check_laws(found, answered):
+        broken, answers = answered.broken()
         found += [each for each in broken if each[0] not in OPEN_LAWS]
         return answers
 

@@ -34,7 +34,7 @@ else:
 
 TEST_F(RecordProcesses, RecordsEveryChildOfMultiprocessingToItsEnd)
 {
-    script("train.py", training() + "\n");
+    script("train.py", kWithoutCompiler + training() + "\n");
     for (const char* method : {"fork", "forkserver", "spawn"}) {
         const std::string text =
             "import multiprocessing, concurrent.futures, sys\n"
@@ -59,7 +59,7 @@ TEST_F(RecordProcesses, RecordsEveryChildOfMultiprocessingToItsEnd)
 
 TEST_F(RecordProcesses, RecordsWhatWorkersDidThatAPoolTerminates)
 {
-    script("train.py", training() + "\n");
+    script("train.py", kWithoutCompiler + training() + "\n");
     for (const char* method : {"fork", "spawn"}) {
         const std::string text = "import multiprocessing, sys\n"
                                  "def work(_):\n"
@@ -77,7 +77,7 @@ TEST_F(RecordProcesses, RecordsWhatWorkersDidThatAPoolTerminates)
 
 TEST_F(RecordProcesses, RecordsChildrenOfMultiprocessingAsProcesses)
 {
-    const std::string text = training() + "\n";
+    const std::string text = kWithoutCompiler + training() + "\n";
     const std::string spawn = "import torch.multiprocessing as mp, train\n"
                               "def work(rank):\n"
                               "    train.main()\n"
@@ -138,7 +138,7 @@ TEST_F(RecordProcesses, RecordsTheProcessesOfAccelerate)
 {
     const std::string accelerate = script("accelerate", "#!" PYTHON_PROGRAM "\n" + std::string(kAccelerate));
     std::filesystem::permissions(accelerate, std::filesystem::perms::owner_all);
-    const std::string train = script("train.py", training());
+    const std::string train = script("train.py", kWithoutCompiler + training());
     ASSERT_EQ(record({accelerate, "launch", train}).code, 0);
     EXPECT_EQ(show({"steps"}).size(), 3U);
     std::filesystem::remove(folder_.path() / "t.tscope");

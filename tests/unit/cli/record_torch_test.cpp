@@ -47,10 +47,11 @@ TEST_F(RecordTorch, FindsModulesAndStepsOfPyTorch)
 }
 
 /// Three steps of a model; the program calls `step` for each.
-std::string steps(const std::string& before, const std::string& step)
+std::string steps(const std::string& before, const std::string& step,
+                  const std::string& start = kWithoutCompiler)
 {
-    return before +
-           "\nimport torch\n"
+    return before + "\n" + start +
+           "import torch\n"
            "model = torch.nn.Linear(4, 4)\n"
            "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
            "def closure():\n"
@@ -66,21 +67,21 @@ std::string steps(const std::string& before, const std::string& step)
 /// Many libraries ask whether PyTorch is there before they import it.
 TEST_F(RecordTorch, ALookUpBeforeTheImportChangesNothing)
 {
-    for (const char* before :
-         {"import importlib.util\nimportlib.util.find_spec('torch')\nimportlib.util.find_spec('torch')",
-          "import sys\nfor finder in sys.meta_path: finder.find_spec('torch', None)",
-          "import importlib.util, sys\n"
-          "spec = importlib.util.find_spec('torch')\n"
-          "spec.loader = importlib.util.LazyLoader(spec.loader)\n"
-          "sys.modules['torch'] = importlib.util.module_from_spec(spec)\n"
-          "spec.loader.exec_module(sys.modules['torch'])",
-          // A finder that keeps all others from being asked.
-          "import importlib.machinery, sys\n"
-          "sys.meta_path.insert(0, importlib.machinery.PathFinder)",
-          "import pkgutil\npkgutil.find_loader('torch') if hasattr(pkgutil, 'find_loader') else None"}) {
+    for (const char* before : {"import importlib.util, pkgutil, sys\n"
+                               "importlib.util.find_spec('torch')\nimportlib.util.find_spec('torch')\n"
+                               "for finder in sys.meta_path: finder.find_spec('torch', None)\n"
+                               "pkgutil.find_loader('torch') if hasattr(pkgutil, 'find_loader') else None",
+                               "import importlib.util, sys\n"
+                               "spec = importlib.util.find_spec('torch')\n"
+                               "spec.loader = importlib.util.LazyLoader(spec.loader)\n"
+                               "sys.modules['torch'] = importlib.util.module_from_spec(spec)\n"
+                               "spec.loader.exec_module(sys.modules['torch'])",
+                               // A finder that keeps all others from being asked.
+                               "import importlib.machinery, sys\n"
+                               "sys.meta_path.insert(0, importlib.machinery.PathFinder)"}) {
         std::filesystem::remove(folder_ / "t.tscope");
         const ProgramResult result =
-            record({PYTHON_PROGRAM, script("looks.py", steps(before, "closure(); optimizer.step()"))});
+            record({PYTHON_PROGRAM, script("looks.py", steps(before, "closure(); optimizer.step()", ""))});
         ASSERT_EQ(result.code, 0) << result.err;
         std::map<std::string, int> counts;
         for (const json& row : show({"ranges"}))
@@ -94,12 +95,12 @@ TEST_F(RecordTorch, ALookUpBeforeTheImportChangesNothing)
 
 TEST_F(RecordTorch, SaysThatOptimizersMadeStepsWithoutModules)
 {
-    const std::string text = "import torch\n"
-                             "x = torch.ones(4, requires_grad=True)\n"
-                             "optimizer = torch.optim.SGD([x], lr=0.1)\n"
-                             "for _ in range(3):\n"
-                             "    x.square().sum().backward()\n"
-                             "    optimizer.step()\n";
+    const std::string text = kWithoutCompiler + "import torch\n"
+                                                "x = torch.ones(4, requires_grad=True)\n"
+                                                "optimizer = torch.optim.SGD([x], lr=0.1)\n"
+                                                "for _ in range(3):\n"
+                                                "    x.square().sum().backward()\n"
+                                                "    optimizer.step()\n";
     const ProgramResult result = record({PYTHON_PROGRAM, script("plain.py", text)});
     EXPECT_THAT(result.err, HasSubstr("optimizers made steps, but none of torch.nn's modules was called"));
     EXPECT_EQ(show({"steps"}).size(), 3U);
@@ -167,6 +168,7 @@ TEST_F(RecordTorch, ClosuresOfOptimizersAreForwardAndBackward)
 TEST_F(RecordTorch, KeepsTheStepsOfThreadsThatTrainAtTheSameTime)
 {
     const std::string text =
+        kWithoutCompiler +
         "import threading, torch\n"
         "from torch import nn\n"
         "turn = threading.Barrier(3)\n"
@@ -186,48 +188,68 @@ TEST_F(RecordTorch, KeepsTheStepsOfThreadsThatTrainAtTheSameTime)
 }
 
 /// A second stage of a training has an optimizer of its own, while that of the first stage is still there. Of optimizers that take
-/// turns, the first one's steps are the program's.
+/// turns, the first one's steps are the program's. Each training but the last is a process of its own, forked from one that has
+/// loaded PyTorch.
 TEST_F(RecordTorch, ASecondStageWithAnotherOptimizerHasSteps)
 {
-    const std::string before =
-        "import torch\n"
-        "model = torch.nn.Linear(4, 4)\n"
-        "first = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-        "second, third = torch.optim.Adam(model.parameters()), torch.optim.Adam(model.parameters())\n"
-        "def step(*optimizers):\n"
-        "    model(torch.randn(8, 4)).square().mean().backward()\n"
-        "    for each in optimizers: each.step()\n";
     struct Training {
         std::string text;
-        std::size_t steps;
+        std::int64_t steps;
     };
-    for (const Training& training :
-         {Training{"for _ in range(5): step(first)\nfor _ in range(20): step(second)\n", 25},
-          {"for _ in range(5): step(first)\nfor _ in range(20): step(second, third)\n", 25},
-          {"for _ in range(5): step(first)\nfor _ in range(4): step(second)\n", 9},
-          {"step(first)\nfor _ in range(10): step(second)\nfor _ in range(9): step(third)\n", 20},
-          {"for _ in range(3): step(first)\nfor _ in range(3): step(second)\ndel first, second\n"
-           "for _ in range(4): step(third)\n",
-           10},
-          // The first seven steps of a third stage are one if the second one was short.
-          {"for _ in range(5): step(first)\nfor _ in range(3): step(second)\nfor _ in range(20): "
-           "step(third)\n",
-           21},
-          // It ends a thread's last steps, too.
-          {"import threading\n"
-           "def train():\n    for _ in range(3): step(first)\n    for _ in range(3): step(second)\n"
-           "thread = threading.Thread(target=train)\nthread.start()\nthread.join()\n",
-           6},
-          {"for _ in range(5):\n    step(first)\n    for _ in range(6): step(second)\n", 5},
-          {"for _ in range(12): step(first, second, third)\n", 12},
-          {"many = [torch.optim.SGD([p], lr=0.1) for p in torch.ones(30, 1)]\n"
-           "for _ in range(3): step(*many)\n",
-           3}}) {
-        std::filesystem::remove(folder_ / "t.tscope");
-        const ProgramResult result = record({PYTHON_PROGRAM, script("stages.py", before + training.text)});
-        ASSERT_EQ(result.code, 0) << result.err;
-        EXPECT_EQ(show({"steps"}).size(), training.steps) << training.text;
-    }
+    const std::vector<Training> trainings{
+        {"for _ in range(5): step(first)\nfor _ in range(20): step(second)\n", 25},
+        {"for _ in range(5): step(first)\nfor _ in range(20): step(second, third)\n", 25},
+        {"step(first)\nfor _ in range(10): step(second)\nfor _ in range(9): step(third)\n", 20},
+        {"for _ in range(3): step(first)\nfor _ in range(3): step(second)\ndel first, second\n"
+         "for _ in range(4): step(third)\n",
+         10},
+        // The first seven steps of a third stage are one if the second one was short.
+        {"for _ in range(5): step(first)\nfor _ in range(3): step(second)\nfor _ in range(20): step(third)\n",
+         21},
+        // It ends a thread's last steps, too.
+        {"import threading\n"
+         "def train():\n    for _ in range(3): step(first)\n    for _ in range(3): step(second)\n"
+         "thread = threading.Thread(target=train)\nthread.start()\nthread.join()\n",
+         6},
+        {"for _ in range(5):\n    step(first)\n    for _ in range(6): step(second)\n", 5},
+        {"for _ in range(12): step(first, second, third)\n", 12},
+        {"many = [torch.optim.SGD([p], lr=0.1) for p in torch.ones(30, 1)]\nfor _ in range(3): step(*many)\n",
+         3},
+        {"for _ in range(5): step(first)\nfor _ in range(4): step(second)\n", 9}};
+    json texts = json::array();
+    for (const Training& training : trainings)
+        texts.push_back(training.text);
+    script("trainings", texts.dump());
+    const std::string text =
+        kWithoutCompiler +
+        "import json, multiprocessing, torch\n"
+        "def train(text):\n"
+        "    model = torch.nn.Linear(4, 4)\n"
+        "    def step(*optimizers):\n"
+        "        model(torch.randn(8, 4)).square().mean().backward()\n"
+        "        for each in optimizers: each.step()\n"
+        "    adam = lambda: torch.optim.Adam(model.parameters())\n"
+        "    exec(text, {'torch': torch, 'step': step, 'second': adam(), 'third': adam(),\n"
+        "                'first': torch.optim.SGD(model.parameters(), lr=0.1)})\n"
+        "*stages, last = json.load(open('trainings'))\n"
+        "for each in stages:\n"
+        "    process = multiprocessing.get_context('fork').Process(target=train, args=(each,))\n"
+        "    process.start()\n"
+        "    process.join()\n"
+        "    assert process.exitcode == 0\n"
+        "train(last)\n";
+    const ProgramResult result = record({PYTHON_PROGRAM, script("stages.py", text)});
+    ASSERT_EQ(result.code, 0) << result.err;
+    const ProgramResult counted =
+        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
+             "select count(*) as steps from ranges where path = 'step' group by thread "
+             "order by min(start)",
+             "--format", "json"});
+    const json rows = json::parse(counted.out, nullptr, false);
+    ASSERT_EQ(rows.size(), trainings.size()) << counted.out << counted.err;
+    for (std::size_t i = 0; i < trainings.size(); ++i)
+        EXPECT_EQ(rows[i].at("steps"), trainings[i].steps) << trainings[i].text;
+    EXPECT_EQ(show({"steps"}).size(), 136U) << "their sum";
 }
 
 /// os._exit() and os.exec*() run nothing that exit() runs.
@@ -252,6 +274,7 @@ TEST_F(RecordTorch, KeepsTheEndOfProcessesThatEndAtOnce)
 TEST_F(RecordTorch, RangesThatNcclDoesNotCloseContainNoModules)
 {
     const std::string text =
+        kWithoutCompiler +
         // What an image of NVTX does at its first call.
         "import ctypes, os, torch\n"
         "address = ctypes.c_void_p\n"
@@ -297,7 +320,8 @@ TEST_F(RecordTorch, RangesThatNcclDoesNotCloseContainNoModules)
 TEST_F(RecordTorch, RecordsCheckpointedModulesUnderTheirBackward)
 {
     const std::string call = "torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training(call))});
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training(call))});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(rangePaths(), IsSupersetOf({"step/backward/Model/layers.0/attention",
                                             "step/backward/Model/layers.1/attention"}));
@@ -315,7 +339,7 @@ TEST_F(RecordTorch, CompiledModulesKeepWorking)
 TEST_F(RecordTorch, WorkersOfDataLoadersStaySilent)
 {
     const ProgramResult result =
-        record({PYTHON_PROGRAM, script("train.py", training("layer(x)", "model", "2"))});
+        record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training("layer(x)", "model", "2"))});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
@@ -459,8 +483,9 @@ TEST_F(RecordTorch, AFaultOfTheBootstrapEndsTheRecordingAndNotTheProgram)
                                    resources / "record/_tilescope_recorder.py",
                                    std::filesystem::copy_options::overwrite_existing);
         std::ofstream(resources / "record/_tilescope_recorder.py", std::ios::app) << fault;
-        const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())},
-                                            {{"TILESCOPE_RESOURCES", resources.string()}});
+        const ProgramResult result =
+            record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training())},
+                   {{"TILESCOPE_RESOURCES", resources.string()}});
         EXPECT_EQ(result.code, 0) << result.err;
         EXPECT_EQ(result.out, "trained\n") << fault;
         EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
@@ -564,7 +589,8 @@ TEST_F(RecordTorch, TheCompilerSeesOnlyTheProgram)
 /// The optimizer that counts is the first to make a step, that of the last layer.
 TEST_F(RecordTorch, StepsOfOptimizersInBackwardEndWithIt)
 {
-    const std::string text = "import torch\n"
+    const std::string text = kWithoutCompiler +
+                             "import torch\n"
                              "model = torch.nn.Sequential(*[torch.nn.Linear(16, 16) for _ in range(4)])\n"
                              "optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}\n"
                              "def update(parameter):\n"
@@ -603,7 +629,7 @@ TEST_F(RecordTorch, AScriptThatAddsToPythonPathFindsTheCurrentFolder)
 /// PYTHONPATH separates folders by colons.
 TEST_F(RecordTorch, AColonInThePathOfTheOutputChangesNothing)
 {
-    const std::string text = training() + "import sys\nprint(*sys.path[1:], sep='\\n')\n";
+    const std::string text = kWithoutCompiler + training() + "import sys\nprint(*sys.path[1:], sep='\\n')\n";
     const std::string file = script("12:30/train.py", text);
     const ProgramResult result =
         run({"/bin/sh", "-c",
@@ -617,22 +643,22 @@ TEST_F(RecordTorch, AColonInThePathOfTheOutputChangesNothing)
 
 TEST_F(RecordTorch, AModuleThatRaisesDoesNotContainWhatFollows)
 {
-    const std::string text = "import torch\n"
-                             "class Inner(torch.nn.Module):\n"
-                             "    def forward(self, x):\n"
-                             "        raise KeyboardInterrupt\n"
-                             "class Outer(torch.nn.Module):\n"
-                             "    def __init__(self):\n"
-                             "        super().__init__()\n"
-                             "        self.inner = Inner()\n"
-                             "    def forward(self, x):\n"
-                             "        return self.inner(x)\n"
-                             "try:\n"
-                             "    Outer()(1)\n"
-                             "except KeyboardInterrupt:\n"
-                             "    model = torch.nn.Linear(1, 1)\n"
-                             "    model(torch.ones(1)).sum().backward()\n"
-                             "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n";
+    const std::string text = kWithoutCompiler + "import torch\n"
+                                                "class Inner(torch.nn.Module):\n"
+                                                "    def forward(self, x):\n"
+                                                "        raise KeyboardInterrupt\n"
+                                                "class Outer(torch.nn.Module):\n"
+                                                "    def __init__(self):\n"
+                                                "        super().__init__()\n"
+                                                "        self.inner = Inner()\n"
+                                                "    def forward(self, x):\n"
+                                                "        return self.inner(x)\n"
+                                                "try:\n"
+                                                "    Outer()(1)\n"
+                                                "except KeyboardInterrupt:\n"
+                                                "    model = torch.nn.Linear(1, 1)\n"
+                                                "    model(torch.ones(1)).sum().backward()\n"
+                                                "    torch.optim.SGD(model.parameters(), lr=0.1).step()\n";
     ASSERT_EQ(record({PYTHON_PROGRAM, script("interrupted.py", text)}).code, 0);
     EXPECT_THAT(rangePaths(),
                 IsSupersetOf({"step/forward/Outer/inner", "step/forward/Linear", "step/optimizer"}));
@@ -673,6 +699,7 @@ TEST_F(RecordTorch, AddsUpTheMemoryOfAnUnmodifiedScriptByModule)
 TEST_F(RecordTorch, TakesTheHistoryOfPyTorchsOwnRecorderWhereThePluginCannotFollow)
 {
     const std::string text =
+        kWithoutCompiler +
         "import time, torch\n"
         "events = []\n"
         "def note(action, address, size):\n"
@@ -709,7 +736,9 @@ TEST_F(RecordTorch, TakesTheHistoryOfPyTorchsOwnRecorderWhereThePluginCannotFoll
 
 TEST_F(RecordTorch, LeavesMemoryOut)
 {
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-memory"}).code, 0);
+    ASSERT_EQ(
+        record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training())}, {}, {"--no-memory"}).code,
+        0);
     EXPECT_FALSE(environment().contains("record.memory"));
     EXPECT_TRUE(show({"memory"}).empty());
     EXPECT_THAT(rangePaths(), Contains("step/forward/Model"));
@@ -718,7 +747,7 @@ TEST_F(RecordTorch, LeavesMemoryOut)
 TEST_F(RecordTorch, LeavesModulesOut)
 {
     const ProgramResult result =
-        record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--no-modules"});
+        record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training())}, {}, {"--no-modules"});
     ASSERT_EQ(result.code, 0);
     EXPECT_THAT(result.err, Not(HasSubstr("modules was called"))) << "that was not looked at";
     EXPECT_EQ(rangePaths(), std::set<std::string>{"step"});
@@ -728,7 +757,8 @@ TEST_F(RecordTorch, LeavesModulesOut)
 
 TEST_F(RecordTorch, RecordsOpsWithShapes)
 {
-    const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", training())}, {}, {"--ops"});
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training())}, {}, {"--ops"});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(environment()["record.ops"], AllOf(HasSubstr("by the plug-in"), HasSubstr("views")));
     EXPECT_THAT(result.err,
@@ -758,7 +788,7 @@ TEST_F(RecordTorch, BuildsAndUsesAPluginForAnotherPython)
     const std::string folder = (folder_ / "cache/tilescope/plugins").string();
     EXPECT_THAT(built.out, AllOf(HasSubstr("plug-in for PyTorch "), HasSubstr(folder)));
 
-    const std::string text = training() + "\nprint(open('/proc/self/maps').read())\n";
+    const std::string text = kWithoutCompiler + training() + "\nprint(open('/proc/self/maps').read())\n";
     const ProgramResult result = record({PYTHON_PROGRAM, script("train.py", text)}, cache, {"--ops"});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.out, AllOf(HasSubstr(folder), Not(HasSubstr("lib/tilescope_torch-"))));
@@ -877,12 +907,12 @@ TEST_F(RecordTorch, AProfilerOfTheProgramSeesViews)
 
 TEST_F(RecordTorch, MeasuresItsCost)
 {
-    const std::string text = "import torch\n"
-                             "model = torch.nn.Linear(1, 1)\n"
-                             "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-                             "for _ in range(70):\n"
-                             "    model(torch.ones(1)).sum().backward()\n"
-                             "    optimizer.step()\n";
+    const std::string text = kWithoutCompiler + "import torch\n"
+                                                "model = torch.nn.Linear(1, 1)\n"
+                                                "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                                                "for _ in range(70):\n"
+                                                "    model(torch.ones(1)).sum().backward()\n"
+                                                "    optimizer.step()\n";
     const ProgramResult result = record({PYTHON_PROGRAM, script("loop.py", text)}, {}, {"--calibrate"});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.err,

@@ -7,6 +7,13 @@
 
 namespace tilescope {
 
+/// Begins a script that needs no compiler. PyTorch's optimizers import it, which takes as long as half of PyTorch, only to tell it
+/// that it shall not trace them.
+inline const std::string kWithoutCompiler =
+    "import sys, types\n"
+    "sys.modules['torch._dynamo'] = types.SimpleNamespace(disable=lambda function, *_, **__: function,\n"
+    "                                                     graph_break=lambda: None)\n";
+
 /// tests/data/record/train.py, with another call of its layers, preparation of its model or number of workers.
 inline std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
                             const std::string& workers = "0")
