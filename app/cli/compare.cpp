@@ -77,11 +77,16 @@ template <class Numbers> RunAddress addressOf(std::string_view text, const Numbe
     return address;
 }
 
-query::ComparedRuns comparedRuns(const RunAddress& address)
+/// \throws Error  Usage: no single run is named, although it is to be compared alone
+query::ComparedRuns comparedRuns(const RunAddress& address, bool single)
 {
+    if (single && (!address.run || !address.runs.empty()))
+        throw Error{.what = address.run ? "names several runs" : "names no run",
+                    .where = address.named.string(),
+                    .remedy = "with --single name one run of each side: FILE:RUN"};
     if (!address.runs.empty() || !address.run)
-        return address.runs;
-    return {*address.run};
+        return {.named = address.runs};
+    return {.named = {*address.run}, .withRepeats = !single};
 }
 
 /// \throws Error  Usage: several runs of a side
@@ -162,9 +167,12 @@ int compare(const CompareRequest& request, std::ostream& out)
         refuseSeveral(first);
         refuseSeveral(second);
     }
+    const auto runsOf = [&request](const RunAddress& address) {
+        return comparedRuns(address, request.single);
+    };
     query::Comparison compared =
         isLimited ? query::compareSpans(a, first.run, b, second.run, spans)
-                  : query::compare(a, comparedRuns(first), b, comparedRuns(second), runToRun, topology);
+                  : query::compare(a, runsOf(first), b, runsOf(second), runToRun, topology);
     // The path that the user gave. It may represent a recording in the import cache.
     compared.a.file = first.named.string();
     compared.b.file = second.named.string();

@@ -41,6 +41,7 @@ struct CompareRequest {
     std::string at = "auto";        ///< peak, end, or auto: the end of snapshots, the peak of runs
     std::string from = {};          ///< ns after each run's first event, or `A,B`; empty: no time span
     std::string to = {};            ///< the same: where the time span ends
+    bool single = false;            ///< a named run is compared without the repeats of its point
     bool allSteps = false;          ///< means of recordings are of all steps
     std::string rank = {};          ///< whose step the causes are about; empty: the lowest
 };

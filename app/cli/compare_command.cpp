@@ -26,6 +26,8 @@ void requireFitting(bool measures, const CompareRequest& request, const std::str
         refuse("--output", "is about --measure", "add --measure, or leave it out");
     if (measures && (!request.from.empty() || !request.to.empty()))
         refuse("--measure", "compares whole steps", "leave out --from and --to");
+    if (measures && request.single)
+        refuse("--single", "is about runs of a file", "leave out --measure or --single");
 }
 
 } // namespace
@@ -39,9 +41,9 @@ int compareCommand(int argc, char** argv)
     Arguments arguments(
         "compare A[:RUN] B[:RUN] [--gate P%] [--format table|json|md]",
         "Compares B with A: times with 95 % intervals, causes, memory, kernels, families and ranges.\n"
-        "Each side is a run with all repeats of its point; without RUN, the file's only point; with "
-        "RUN,RUN…\n"
-        "these runs. With --measure, each side is a spec file or a command in quotes, which are run first.",
+        "Each side is a run with all repeats of its point: runs of the same spec or recorded command.\n"
+        "Without RUN it is the file's only point, with RUN,RUN… these runs, with --single RUN alone.\n"
+        "With --measure, each side is a spec file or a command in quotes, which are run first.",
         "tilescope compare t.tscope:1 t.tscope:2");
     arguments.positional("A", request.a, "the baseline: a file and one of its runs");
     arguments.positional("B", request.b, "the candidate");
@@ -54,6 +56,8 @@ int compareCommand(int argc, char** argv)
     arguments.output(
         "-o,--output", file,
         "with --measure: the .tscope file to add the runs to (a temporary one, named at the end)");
+    arguments.flag("--single", request.single,
+                   "compare RUN of each side alone, without the repeats of its point");
     arguments.choice("--format", request.format, {"table", "json", "md"},
                      "output format; md: Markdown for a pull request");
     arguments.option(

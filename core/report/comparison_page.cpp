@@ -1,6 +1,5 @@
 #include "core/report/comparison_page.h"
 
-#include "core/base/plural.h"
 #include "core/exchange/compare/compare_sections.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
@@ -18,9 +17,7 @@ namespace {
 void writeSide(std::ostream& out, char side, const query::ComparedRun& compared)
 {
     out << "- " << side << ": " << markdownCode(compared.file) << ", "
-        << escapeMarkdown(exchange::describeRun(compared.run));
-    if (compared.runs.size() > 1)
-        out << ", " << counted(static_cast<std::int64_t>(compared.runs.size()), "repeat");
+        << escapeMarkdown(exchange::describeRun(compared.run)) << exchange::repeatsText(compared);
     if (compared.span)
         out << ", " << escapeMarkdown(exchange::spanText(*compared.span));
     out << '\n';

@@ -628,15 +628,25 @@ void writeComparisonJson(std::ostream& out, ComparisonPtr comparison,
     out << "}\n";
 }
 
+std::string repeatsText(const query::ComparedRun& side)
+{
+    constexpr std::size_t kMost = 5; // with more, the first three
+    const std::size_t runs = side.runs.size();
+    if (runs < 2)
+        return {};
+    const std::size_t named = runs <= kMost ? runs : 3;
+    std::string text = ", " + counted(static_cast<std::int64_t>(runs), "repeat") + ": runs";
+    for (std::size_t i = 0; i < named; ++i)
+        text += (i == 0 ? " " : i + 1 == runs ? " and " : ", ") + std::to_string(side.runs[i].value);
+    return named < runs ? text + " and " + std::to_string(runs - named) + " more" : text;
+}
+
 void writeComparisonTerminal(std::ostream& out, ComparisonPtr comparison, const TerminalStyle& style,
                              const std::string& memoryBy)
 {
     const auto side = [](const query::ComparedRun& run) {
-        const std::string repeats = run.runs.size() > 1
-                                        ? ", " + counted(static_cast<std::int64_t>(run.runs.size()), "repeat")
-                                        : std::string();
         const std::string span = run.span ? ", " + exchange::spanText(*run.span) : std::string();
-        return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeats + span);
+        return escapeForTerminal(run.file + ", " + describeRun(run.run) + repeatsText(run) + span);
     };
     out << "A  " << side(comparison->a) << "\nB  " << side(comparison->b) << "\n\n"
         << (style.colour ? "\x1b[1m" : "") << sentenceOf(*comparison) << (style.colour ? "\x1b[0m" : "")

@@ -28,6 +28,9 @@ std::string_view verdictOf(const query::Comparison& comparison);
 /// The verdict in one sentence, with the ratio and its interval.
 std::string sentenceOf(const query::Comparison& comparison);
 
+/// The runs of a side that has several, after a comma: `, 24 repeats: runs 1, 3, 5 and 21 more`; empty for one.
+std::string repeatsText(const query::ComparedRun& side);
+
 /// The flags of the compared runs, which stand beside the verdict: `B, run 3: busy-host: …`. At most seven
 /// lines.
 std::vector<std::string> flagLines(const query::Comparison& comparison);

@@ -185,6 +185,11 @@ bool holds(const std::vector<store::RunRecord>& runs, const store::RunRecord& ru
                        [&run](const store::RunRecord& each) { return each.uid == run.uid; });
 }
 
+bool shareARun(const std::vector<store::RunRecord>& a, const std::vector<store::RunRecord>& b)
+{
+    return std::ranges::any_of(a, [&b](const store::RunRecord& run) { return holds(b, run); });
+}
+
 /// What the host was like during a run.
 struct HostConditions {
     bool wasLoaded = false; ///< more threads to run than processors, over the minute before the run
@@ -291,9 +296,7 @@ public:
         const std::vector<AlikeRun> alikeB = pointsB.alike(runB);
         std::vector<store::RunRecord> runsA = repeatsIn(alikeA);
         std::vector<store::RunRecord> runsB = repeatsIn(alikeB);
-        const bool onePoint = std::any_of(runsA.begin(), runsA.end(),
-                                          [&](const store::RunRecord& run) { return holds(runsB, run); });
-        if (onePoint) {
+        if (shareARun(runsA, runsB)) {
             runsA = {runA};
             runsB = {runB};
         }
@@ -429,7 +432,7 @@ store::RunRecord chosenRun(const store::RunReader& reader, std::optional<RunId> 
 }
 
 /// The runs that are named, in the order of the file; of none chosenRun().
-std::vector<store::RunRecord> namedRuns(const store::RunReader& reader, ComparedRuns runs)
+std::vector<store::RunRecord> namedRuns(const store::RunReader& reader, std::vector<RunId> runs)
 {
     if (runs.empty())
         return {chosenRun(reader, {})};
@@ -560,17 +563,27 @@ std::optional<analysis::TimeDifference> compareSteps(const store::RunReader& a, 
 Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const store::RunReader& b,
                    const ComparedRuns& runsB, std::optional<double> runToRun, const ProcessQuery& topology)
 {
-    const std::vector<store::RunRecord> namedA = namedRuns(a, runsA);
-    const std::vector<store::RunRecord> namedB = namedRuns(b, runsB);
+    const std::vector<store::RunRecord> namedA = namedRuns(a, runsA.named);
+    const std::vector<store::RunRecord> namedB = namedRuns(b, runsB.named);
     Comparison comparison{.a = {.file = a.file().string(), .run = namedA.front()},
                           .b = {.file = b.file().string(), .run = namedB.front()}};
     const store::RunRecord& first = comparison.a.run;
     const store::RunRecord& second = comparison.b.run;
     PointsOfFiles points;
-    const ComparedSides sides =
-        namedA.size() > 1 || namedB.size() > 1
-            ? ComparedSides(a, namedA, b, namedB, topology)
-            : ComparedSides(a, points.of(a), first, b, points.of(b), second, topology);
+    const auto isWholePoint = [](const ComparedRuns& runs) {
+        return runs.named.size() < 2 && runs.withRepeats;
+    };
+    const auto sidesOfNamedRuns = [&] {
+        std::vector<store::RunRecord> allA =
+            isWholePoint(runsA) ? repeatsIn(points.of(a).alike(first)) : namedA;
+        std::vector<store::RunRecord> allB =
+            isWholePoint(runsB) ? repeatsIn(points.of(b).alike(second)) : namedB;
+        return shareARun(allA, allB) ? ComparedSides(a, namedA, b, namedB, topology)
+                                     : ComparedSides(a, std::move(allA), b, std::move(allB), topology);
+    };
+    const ComparedSides sides = isWholePoint(runsA) && isWholePoint(runsB)
+                                    ? ComparedSides(a, points.of(a), first, b, points.of(b), second, topology)
+                                    : sidesOfNamedRuns();
     addSide(comparison, comparison.a, 'A', a, sides.runs(0));
     addSide(comparison, comparison.b, 'B', b, sides.runs(1));
     compareFacts(comparison, a, b);
@@ -600,7 +613,7 @@ Comparison compare(const store::RunReader& a, const ComparedRuns& runsA, const s
 Comparison compare(const store::RunReader& a, std::optional<RunId> runA, const store::RunReader& b,
                    std::optional<RunId> runB, std::optional<double> runToRun, const ProcessQuery& topology)
 {
-    const auto listed = [](std::optional<RunId> run) { return run ? ComparedRuns{*run} : ComparedRuns{}; };
+    const auto listed = [](std::optional<RunId> run) { return run ? ComparedRuns{{*run}} : ComparedRuns{}; };
     return compare(a, listed(runA), b, listed(runB), runToRun, topology);
 }
 

@@ -104,15 +104,18 @@ analysis::TimedRun timedRun(const store::RunReader& reader, const store::RunReco
 /// `tilescope record` read it, and whether one thread computes them.
 analysis::TimedRun recordedRun(const store::RunReader& reader, const store::RunRecord& run);
 
-/// Runs of a file: none, its only point; one, that run with its repeats; several, these runs and no others.
-using ComparedRuns = std::vector<RunId>;
+/// The runs of a file that are a side.
+struct ComparedRuns {
+    std::vector<RunId> named = {}; ///< none: the file's only point; several: these runs and no others
+    bool withRepeats = true;       ///< a single named run stands for all finished repeats of its point
+};
 
 /// Compares two sides, from one file or two. Reads samples, and the events of the traced steps.
 ///
 /// A side is a run together with the finished repeats of its point: runs of the same device, program and spec
 /// except for name, timeout and repeat. Two runs of one point are compared as single runs, since they share
-/// all repeats. Other runs that differ from a side only by their seed, and further repeats of that one point,
-/// are used to estimate the deviation between runs.
+/// all repeats; so is a run of which a repeat is named for the other side. Other runs that differ from a side only by
+/// their seed, and further repeats of that one point, are used to estimate the deviation between runs.
 /// \param runToRun    deviation between runs, as a fraction; none: estimate it from the runs
 /// \param topology     whose traced steps kernels, ranges and the change are of; empty: of all processes, as a mean
 /// \throws Error  no such run; no run is named and the file has several points; no such rank

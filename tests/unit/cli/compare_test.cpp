@@ -23,6 +23,7 @@ using nlohmann::json;
 using testing::FakeTrace;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Three traced steps with three kernels: a matmul of `gemm` ns, a softmax and a kernel unique to the run.
 void tracedSteps(FakeTrace& trace, std::int64_t gemm, const std::string& own, int gemms)
@@ -507,6 +508,34 @@ TEST_F(Compare, WithoutARunAllRepeatsOfTheOnlyPointAreUsed)
         << "any run of a point selects all of its repeats";
     EXPECT_EQ(comparedFiles(b, a)["verdict"], "faster");
     EXPECT_EQ(comparedFiles(a + ":1,2,5", b + ":1,2,5")["a"]["runs"], json({1, 2, 5}));
+}
+
+TEST_F(Compare, SaysWhichRunsASideHasAndComparesSingleRunsIfTold)
+{
+    const std::vector<std::pair<double, int>> six{{10.0, 0}, {10.1, 0}, {9.9, 0},
+                                                  {10.0, 0}, {10.2, 0}, {10.05, 0}};
+    const std::string a = fileOf(folder_ / "a.tscope", "small", six);
+    const std::string b = fileOf(folder_ / "b.tscope", "large", six, {}, Order::Second);
+    const auto text = [](CompareRequest request) {
+        std::ostringstream out;
+        compare(request, out);
+        return out.str();
+    };
+    EXPECT_THAT(text({.a = a + ":2", .b = b + ":1,3,4"}),
+                HasSubstr(", 6 repeats: runs 1, 2, 3 and 3 more\n"));
+    EXPECT_THAT(text({.a = a + ":2", .b = b + ":1,3,4"}), HasSubstr(", 3 repeats: runs 1, 3 and 4\n"));
+    EXPECT_EQ(comparedFiles(a + ":2", a + ":1,3,4")["a"]["runs"], json({2})) << "B names its repeats";
+    EXPECT_THAT(text({.a = a + ":2", .b = b + ":4", .format = "md"}),
+                HasSubstr("6 repeats: runs 1, 2, 3 and 3 more"));
+    std::ostringstream out;
+    compare({.a = a + ":2", .b = b + ":4", .format = "json", .single = true}, out);
+    const json single = json::parse(out.str());
+    EXPECT_EQ(single["a"]["runs"], json({2}));
+    EXPECT_EQ(single["b"]["runs"], json({4}));
+    EXPECT_EQ(single["between_runs"]["source"], "steps");
+    EXPECT_THAT(text({.a = a + ":2", .b = b + ":4", .single = true}), Not(HasSubstr("repeats:")));
+    EXPECT_THROW(text({.a = a, .b = b + ":4", .single = true}), Error);
+    EXPECT_THROW(text({.a = a + ":1,2", .b = b + ":4", .single = true}), Error);
 }
 
 TEST_F(Compare, TheSameRunsOneCommandAfterTheOtherDoNotDecideTenPerCent)
