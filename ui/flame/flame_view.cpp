@@ -84,8 +84,15 @@ QString countText(const query::FlameGraph& graph, Node node)
     };
     if (!graph.difference)
         return words(graph.sums.count[node]);
+    // Amounts are those of a mean step, counts those of all steps.
+    const auto ofSteps = [&](std::int64_t count, std::int64_t steps) {
+        return graph.difference->isPerStep() && steps > 1
+                   ? FlameView::tr("%1 in %2 steps").arg(words(count)).arg(steps)
+                   : words(count);
+    };
     return FlameView::tr("A %1, B %2")
-        .arg(words(graph.difference->countA[node]), words(graph.difference->countB[node]));
+        .arg(ofSteps(graph.difference->countA[node], graph.difference->stepsA),
+             ofSteps(graph.difference->countB[node], graph.difference->stepsB));
 }
 
 QString amountText(const query::CallTreeTable& tree, double amount)

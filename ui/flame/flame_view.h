@@ -79,7 +79,7 @@ private:
 
 /// "1.01 ms", "12 MiB" or "3.4 GFLOP": an amount of what the graph shows; of idle time that of a mean step.
 QString amountText(const query::CallTreeTable& tree, double amount);
-/// "12 GPU activities": of a box; of two runs those of both.
+/// "12 GPU activities": of a box; of two runs those of both, "A 12 GPU activities in 2 steps, …" where times are of a step.
 QString countText(const query::FlameGraph& graph, query::CallTree::Node node);
 /// "1.01 ms, 29.8 %": the amount of a box and its share of the whole graph; of two runs "A 1.01 ms, B 0.98 ms, −3.0 %".
 QString shareText(const query::FlameGraph& graph, query::CallTree::Node node);

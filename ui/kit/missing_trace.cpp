@@ -27,7 +27,9 @@ QString whyTraceIsMissing(const query::RunSummary& run)
         return {};
     const QString status = QString::fromUtf8(wordOf(result.status));
     return QStringLiteral("The run ended before a step was traced: %1.")
-        .arg(reason.isEmpty() ? status : status + ", " + reason);
+        .arg(reason.isEmpty()            ? status
+             : reason.startsWith(status) ? reason // cancelled after 4 of 10 timed steps
+                                         : status + ", " + reason);
 }
 
 QString whyGpuIsMissing(const query::RunSummary& run)
