@@ -131,7 +131,7 @@ fs::path makeWorkingFolder(const fs::path& output)
                     .where = output.string(),
                     .remedy = "name a file in a folder without a colon"};
     if (!mkdtemp(name.data()))
-        throw Error{.what = "no folder can be created beside it",
+        throw Error{.what = std::string("no folder can be created beside it (") + std::strerror(errno) + ")",
                     .where = output.string(),
                     .remedy = "check that its folder exists and is writable"};
     return name;
