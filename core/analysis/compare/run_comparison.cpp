@@ -48,8 +48,13 @@ constexpr double kQuickSteps = 0.1;           // quantile of the quickest steps
 // and of repeats, which show by their spread how they deviate.
 constexpr double kLeastQuickShiftOfSingle = 0.25;
 constexpr double kLeastQuickShift = 0.15;
-// The same of single runs between steps without the waiting of several threads.
+// The same of single runs between steps without the waiting of several threads; to it is added this part of what waiting
+// made of the run, divided by the root of its seconds: a short run sees few states of the load.
 constexpr double kLeastShiftOfSeveral = 0.24;
+constexpr double kPerWaitingInASecond = 0.12;
+// A thread that has a core keeps it for about this long. What steps below it lose is not in proportion to the waiting.
+constexpr double kTimeSliceMs = 3;
+constexpr double kLeastTogether = 1e-6;
 
 // The level of intervals of runs that were taken in turn. Whoever takes the repeats that are asked for looks up to five
 // times, and each look may err: together the intervals contain the ratio in 95 % of cases (tests/bench/compare).
@@ -270,6 +275,43 @@ std::optional<std::vector<double>> ofRunsWithWaiting(std::span<const TimedRun> r
     return values;
 }
 
+/// The least shift between single runs of several threads, in steps without their waiting.
+double shiftOfSeveral(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    double most = 0;
+    for (const std::span<const TimedRun> side : {a, b})
+        for (const TimedRun& run : side)
+            if (!run.times.empty())
+                most = std::max(most, logOfSomeWaiting(run) / std::sqrt(durationOf(run) / 1000));
+    return rootOfSquares(kLeastShiftOfSeveral, kPerWaitingInASecond * most);
+}
+
+/// The logarithm of the factor by which the steps of a run of several threads may be shorter than without the known
+/// waiting: if the threads waited at different times, they had cores together for less than the product of their shares.
+double logOfHiddenWaiting(const TimedRun& run)
+{
+    if (!hasSeveralThreads(run) || !run.waiting)
+        return 0;
+    constexpr int kUnknownThreads = 8;
+    const int threads = run.threads > 0 ? run.threads : kUnknownThreads;
+    const double known = run.someWaiting ? logOfSomeWaiting(run) : threads * logOfWaiting(run);
+    return -std::log(std::max(kLeastTogether, 1 - known)) - known;
+}
+
+/// The same of the run that may hide most, if steps of either side are shorter than a time slice: those of the other side
+/// may be as short, and wait for whole slices.
+double mostHiddenWaiting(std::span<const TimedRun> a, std::span<const TimedRun> b)
+{
+    if (std::exp(std::min(logOfQuickSteps(a), logOfQuickSteps(b))) >= kTimeSliceMs)
+        return 0;
+    double most = 0;
+    for (const std::span<const TimedRun> side : {a, b})
+        for (const TimedRun& run : side)
+            if (!run.times.empty())
+                most = std::max(most, logOfHiddenWaiting(run));
+    return most;
+}
+
 /// The mean logarithm of the factor by which waiting made the runs with steps longer; none if one does not know it.
 std::optional<double> meanWaiting(std::span<const TimedRun> runs)
 {
@@ -406,7 +448,7 @@ std::optional<LogRatio> ratioOfDisturbed(std::span<const TimedRun> a, std::span<
     const bool areRepeats = countOf(a) >= kEnoughForMoments && countOf(b) >= kEnoughForMoments;
     if (knowSomeWaiting(a) && knowSomeWaiting(b))
         return ratioOf(a, b, Basis::WithoutWaiting, logOfSeveralWithoutWaiting,
-                       areRepeats ? 0 : kLeastShiftOfSeveral, /*ofSeveral=*/false);
+                       areRepeats ? 0 : shiftOfSeveral(a, b), /*ofSeveral=*/false);
     return ratioOf(a, b, Basis::QuickStepsWithoutWaiting, logOfQuickStepWithoutWaiting,
                    areRepeats ? kLeastQuickShift : kLeastQuickShiftOfSingle);
 }
@@ -475,13 +517,22 @@ std::string runsText(const TimeDifference& difference)
            std::to_string(difference.runsB);
 }
 
+/// A bound of a ratio. That of two runs may be beyond 1e10, where further digits say nothing.
+std::string boundText(double ratio)
+{
+    if (ratio >= 1000 && ratio < 1e6)
+        return format("%.0f", ratio);
+    return ratio >= 0.001 && ratio < 1000 ? format("%.3f", ratio) : format("%.0e", ratio);
+}
+
 /// B / A = 1.041 (95 % interval 0.960 to 1.130; 5 runs and 5)
 std::string ratioText(const TimeDifference& difference)
 {
     if (!difference.ratio95)
         return format("B / A = %.3f (%s)", difference.ratio, runsText(difference).c_str());
-    return format("B / A = %.3f (95 %% interval %.3f to %.3f; %s)", difference.ratio, difference.ratio95->low,
-                  difference.ratio95->high, runsText(difference).c_str());
+    return format("B / A = %.3f (95 %% interval %s to %s; %s)", difference.ratio,
+                  boundText(difference.ratio95->low).c_str(), boundText(difference.ratio95->high).c_str(),
+                  runsText(difference).c_str());
 }
 
 /// What an inconclusive ratio is of; empty for medians.
@@ -631,6 +682,8 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
         half = std::max(half, reachOfPairs(known).value_or(0));
     const bool mayDiffer = !result.between.inTurn && !known.given;
     const double undisturbed = mayDiffer ? logOfUndisturbedRatio(a, b, logRatio) : logRatio;
+    const double hidden = mayDiffer ? mostHiddenWaiting(a, b) : 0;
+    half += hidden;
     double low = std::min(logRatio, undisturbed) - half;
     double high = std::max(logRatio, undisturbed) + half;
     result.deviation = result.between.deviation;
@@ -645,8 +698,11 @@ std::optional<TimeDifference> compareRuns(std::span<const TimedRun> a, std::span
         if (const LogRatio chosen = ratioInTurn(a, b); chosen.basis != Basis::Medians)
             decideBy(chosen);
     } else if (mayDiffer && low <= 0 && high >= 0) {
-        if (const auto ratio = ratioOfDisturbed(a, b); ratio && ratio->excludesOne())
-            decideBy(*ratio);
+        if (auto ratio = ratioOfDisturbed(a, b)) {
+            ratio->half += hidden;
+            if (ratio->excludesOne())
+                decideBy(*ratio);
+        }
     }
     result.allowed = {std::exp(low), std::exp(high)};
     if (result.between.isMeasured()) {

@@ -364,6 +364,46 @@ TEST(CompareRuns, ThreeTimesAsLongIsFoundOfThreadsThatWaitForEachOtherOnABusyHos
         }
 }
 
+/// Steps of two threads, ms, on a host that was busy throughout, or quiet.
+TimedRun stepsOfTwo(double step, bool isBusy, int steps = 60)
+{
+    TimedRun run{.disturbed = isBusy, .waiting = isBusy ? 0.66 : 0.001, .threads = 2};
+    run.someWaiting = isBusy ? 0.87 : 0.002;
+    for (int i = 0; i < steps; ++i)
+        run.times.push_back(step * (1 + 0.02 * (i % 7 - 3)));
+    return run;
+}
+
+TEST(CompareRuns, StepsBelowATimeSliceMayHaveLostAnyTimeToThreadsThatWaitedForEachOther)
+{
+    // Measured: attention of 64 tokens takes 0.1 ms if both threads have a core, and 127 ms in all 60 steps of a run
+    // whose threads waited for 66 % of the time (tests/bench/results/compare).
+    for (const std::size_t runs : {1U, 5U}) {
+        const std::vector<TimedRun> quiet(runs, stepsOfTwo(0.1, false));
+        const std::vector<TimedRun> busy(runs, stepsOfTwo(127, true));
+        EXPECT_EQ(difference(quiet, busy).verdict, Verdict::Inconclusive) << runs;
+        EXPECT_EQ(difference(busy, quiet).verdict, Verdict::Inconclusive) << runs;
+        EXPECT_EQ(difference(quiet, std::vector<TimedRun>(runs, stepsOfTwo(0.9, false))).verdict,
+                  Verdict::Slower)
+            << "nobody waited";
+    }
+    TimedRun alone = stepsOfTwo(10, true);
+    alone.threads = 1;
+    TimedRun aloneQuiet = stepsOfTwo(0.1, false);
+    aloneQuiet.threads = 1;
+    EXPECT_EQ(difference({aloneQuiet}, {alone}).verdict, Verdict::Slower) << "one thread waits for none";
+    EXPECT_EQ(difference({stepsOfTwo(20, true)}, {stepsOfTwo(127, true)}).verdict, Verdict::Slower)
+        << "longer steps lose time in proportion";
+}
+
+TEST(CompareRuns, ShortRunsOfSeveralThreadsSeeFewStatesOfTheLoad)
+{
+    const TimedRun first = stepsOfTwo(20, true, 6);
+    const TimedRun second = stepsOfTwo(60, true, 6);
+    EXPECT_EQ(difference({first}, {second}).verdict, Verdict::Inconclusive);
+    EXPECT_EQ(difference({stepsOfTwo(20, true, 600)}, {stepsOfTwo(60, true, 600)}).verdict, Verdict::Slower);
+}
+
 TEST(CompareRuns, AMomentIsExplainedByTheWaitingOfTheOnlyThreadOrItsAbsence)
 {
     // 10 steps of 2 ms.
