@@ -1,6 +1,11 @@
 #include "core/query/advice/advice_table.h"
 
 #include "core/query/advice/advisor.h"
+#include "core/query/ranks/rank_tables.h"
+#include "core/query/runs/run_tables.h"
+#include "core/query/runs/side_reading.h"
+
+#include <functional>
 
 namespace tilescope::query {
 
@@ -18,12 +23,19 @@ double AdviceTable::percent(Nanoseconds time) const
 AdviceTable advice(const store::RunReader& reader, std::optional<RunId> run, const ProcessQuery& topology,
                    const std::function<bool()>& cancelled)
 {
-    AdviceTraces traces = adviceTraces(reader, run, topology, cancelled);
+    const store::RunRecord advised = chooseRun(reader, run);
+    SideReading<RanksTable> ranksOfRun(
+        reader, advised, cancelled,
+        [number = advised.run](const store::RunReader& own, const std::function<bool()>& isCancelled) {
+            return own.collectives(number).empty() ? RanksTable{}
+                                                   : query::ranks(own, {.run = number}, isCancelled);
+        });
+    AdviceTraces traces = adviceTraces(reader, advised.run, topology, cancelled);
     std::vector<std::optional<std::int32_t>> ranks;
     for (const AdviceTrace& trace : traces.processes)
         ranks.push_back(trace.rank);
-    const RankDelays delays = rankDelays(reader, traces.run.run, ranks, cancelled);
-    return Advisor(reader, std::move(traces)).judge(delays);
+    Advisor advisor(reader, std::move(traces));
+    return advisor.judge(rankDelays(ranksOfRun.take(), ranks));
 }
 
 } // namespace tilescope::query

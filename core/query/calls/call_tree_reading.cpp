@@ -11,11 +11,14 @@
 #include "core/query/runs/run_kernels.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/query/runs/side_reading.h"
 #include "core/query/runs/stored_work.h"
 #include "core/query/runs/work_context.h"
 #include "core/store/tracks/call_totals.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -96,7 +99,12 @@ public:
             findFamilies();
             return std::move(table_);
         }
-        readOps();
+        // While this thread finds the frames around the activities.
+        static const std::function<bool()> kNever = [] { return false; };
+        readOps_.emplace(reader_, table_.run, kNever,
+                         [run = table_.run.run](const store::RunReader& own, const auto&) {
+                             return factsOfOps(own, run);
+                         });
         if (table_.weight == CallWeight::Allocated)
             addAllocations();
         else if (table_.onGpu)
@@ -176,17 +184,19 @@ private:
         table_.byLaunch = kernels.takeByLaunch();
     }
 
-    void readOps()
+    static std::vector<OpFacts> factsOfOps(const store::RunReader& reader, RunId run)
     {
-        reader_.eachOp({.run = table_.run.run}, [this](const Op& op) {
+        std::vector<OpFacts> ops;
+        reader.eachOp({.run = run}, [&ops](const Op& op) {
             constexpr std::uint32_t kMostOps = 1U << 28;
             if (!op.id || op.id.value >= kMostOps)
                 return true;
-            if (op.id.value >= ops_.size())
-                ops_.resize(std::size_t{op.id.value} + 1);
-            ops_[op.id.value] = {.name = op.name, .parent = op.parent};
+            if (op.id.value >= ops.size())
+                ops.resize(std::size_t{op.id.value} + 1);
+            ops[op.id.value] = {.name = op.name, .parent = op.parent};
             return true;
         });
+        return ops;
     }
 
     void addGpuTime(bool hasFrames)
@@ -198,6 +208,7 @@ private:
         };
         if (hasFrames)
             findFrames(each, callOf);
+        ops_ = readOps_->take();
         std::size_t number = 0;
         each([&](const DeviceEvent& event) {
             const std::size_t place = number++;
@@ -217,6 +228,7 @@ private:
         };
         if (hasFrames)
             findFrames(each, [](const Op& op) { return std::pair(op.start, op.thread); });
+        ops_ = readOps_->take();
         std::size_t number = 0;
         analysis::OpTotals sums;
         each([&](const Op& op) {
@@ -237,6 +249,7 @@ private:
     void addAllocations()
     {
         const CallKind place = placeOfBlocks();
+        ops_ = readOps_->take();
         reader_.eachAllocEvent(window_, [&](const AllocEvent& event) {
             if (event.action != AllocAction::Alloc || !isInScope(event.step != kNoStep) ||
                 !topology_->hasDevice(event.device) || !selection_.has(event.path))
@@ -462,8 +475,9 @@ private:
     std::optional<analysis::PathGlob> glob_; ///< the same for paths that are no strings of the file
     std::optional<ProcessFilter> topology_;
     CallTreeTable table_;
-    store::EventWindow window_;          ///< of the activities that count
-    bool isWhole_ = true;                ///< no process, device or span was requested
+    store::EventWindow window_; ///< of the activities that count
+    bool isWhole_ = true;       ///< no process, device or span was requested
+    std::optional<SideReading<std::vector<OpFacts>>> readOps_;
     std::vector<OpFacts> ops_;           ///< by OpId
     std::vector<CallTree::Node> frames_; ///< by activity; empty without frames
     std::unordered_map<StringId, std::uint32_t> names_;

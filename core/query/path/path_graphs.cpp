@@ -1,13 +1,11 @@
 #include "core/query/path/path_graphs.h"
 
-#include "core/analysis/path/launch_lag.h"
 #include "core/analysis/path/loaded_batches.h"
 #include "core/analysis/time/data_loading.h"
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/selection.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace tilescope::query {
 
@@ -17,10 +15,7 @@ constexpr Nanoseconds kShortestPiece{1'000'000};
 
 } // namespace
 
-PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
-    : reader_(reader), run_(run), topology_(topology), counts_(reader.counts(run)), waits_(reader.waits(run)),
-      collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
-      kernels_(reader, run)
+analysis::UsualLags usualLagsOf(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
 {
     constexpr std::size_t kEnough = 5'000;
     constexpr std::int64_t kMostRead = 500'000;
@@ -30,7 +25,26 @@ PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const Topology
         lag.add(topology.of(event.device, event.stream), event);
         return lag.count() < kEnough && ++read < kMostRead;
     });
-    usual_ = lag.usual();
+    return lag.usual();
+}
+
+PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
+                       const analysis::UsualLags& usual)
+    : reader_(reader), run_(run), topology_(topology), counts_(reader.counts(run)), waits_(reader.waits(run)),
+      collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
+      kernels_(reader, run), usual_(usual)
+{
+}
+
+const PathGraphs::NameFacts& PathGraphs::factsOf(StringId name)
+{
+    const auto [known, isNew] = names_.try_emplace(name);
+    if (isNew && name) {
+        const std::string_view text = reader_.text(name);
+        known->second = {.loadsData = analysis::loadsData(text),
+                         .takesFromWorkers = analysis::takesFromWorkers(text)};
+    }
+    return known->second;
 }
 
 std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval time, std::int64_t most)
@@ -57,18 +71,13 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
                   [this](const Range& range) { return computedSteps_.contains(range.thread); });
     batch_.frames.clear();
     reader_.eachFrame(window, [this](const Frame& frame) {
-        if (analysis::loadsData(reader_.text(frame.name)))
+        if (factsOf(frame.name).loadsData)
             batch_.frames.push_back(frame);
         return true;
     });
     addBatchesAround(time);
-    const auto isWithin = [&time](const auto& event) {
-        return event.start < time.end && event.end >= time.start;
-    };
-    batch_.waits.clear();
-    std::ranges::copy_if(waits_, std::back_inserter(batch_.waits), isWithin);
-    batch_.collectives.clear();
-    std::ranges::copy_if(collectives_, std::back_inserter(batch_.collectives), isWithin);
+    waits_.copyWithin(time, batch_.waits);
+    collectives_.copyWithin(time, batch_.collectives);
     return analysis::recordedGraph(
         {.ranges = batch_.ranges,
          .ops = batch_.ops,
@@ -86,9 +95,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
 
 void PathGraphs::addBatchesAround(analysis::Interval time)
 {
-    const auto takes = [this](const auto& event) {
-        return analysis::takesFromWorkers(reader_.text(event.name));
-    };
+    const auto takes = [this](const auto& event) { return factsOf(event.name).takesFromWorkers; };
     const bool takesBatches = std::ranges::any_of(batch_.ranges, takes) ||
                               std::ranges::any_of(batch_.ops, takes) ||
                               std::ranges::any_of(batch_.frames, takes);

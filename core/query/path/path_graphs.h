@@ -1,15 +1,21 @@
 #pragma once
 
+#include "core/analysis/path/launch_lag.h"
 #include "core/analysis/path/recorded_graph.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/store/run_reader.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace tilescope::query {
@@ -17,11 +23,49 @@ namespace tilescope::query {
 /// Events that a graph is made of at a time: 800 MB of them.
 inline constexpr std::int64_t kMostPathEvents = 4'000'000;
 
+/// Records with a start and an end, for those that overlap a time.
+template <class Record> class ByTime {
+public:
+    explicit ByTime(std::vector<Record> records) : records_(std::move(records)), byStart_(records_.size())
+    {
+        std::iota(byStart_.begin(), byStart_.end(), std::size_t{0});
+        std::ranges::stable_sort(byStart_, {}, [this](std::size_t each) { return records_[each].start; });
+        for (const Record& record : records_)
+            longest_ = std::max(longest_, record.end - record.start);
+    }
+
+    /// Replaces `list` by the records that begin before the end of `time` and do not end before it, in the order in which they were
+    /// given. O(log n), and those that begin within it or, before it, within the length of the longest record.
+    void copyWithin(const analysis::Interval& time, std::vector<Record>& list) const
+    {
+        const auto startOf = [this](std::size_t each) { return records_[each].start; };
+        std::vector<std::size_t> found;
+        for (auto each = std::ranges::lower_bound(byStart_, time.start - longest_, {}, startOf);
+             each != byStart_.end() && startOf(*each) < time.end; ++each)
+            if (records_[*each].end >= time.start)
+                found.push_back(*each);
+        std::ranges::sort(found);
+        list.clear();
+        for (const std::size_t each : found)
+            list.push_back(records_[each]);
+    }
+
+private:
+    std::vector<Record> records_;
+    std::vector<std::size_t> byStart_; ///< indices
+    Nanoseconds longest_{0};
+};
+
+/// The usual lags of a run, from its first activities.
+analysis::UsualLags usualLagsOf(const store::RunReader& reader, RunId run, const TopologyIndex& topology);
+
 /// Reads the graphs of stretches of time of one run, each event once. One thread.
 class PathGraphs {
 public:
     /// \param reader, topology  must outlive this object
-    PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology);
+    /// \param usual             of this run
+    PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
+               const analysis::UsualLags& usual);
 
     /// The graph of the events that overlap `time` or begin when it ends.
     /// \return  none if more than `most` ranges, ops, calls and activities do
@@ -34,6 +78,12 @@ public:
     void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
 
 private:
+    /// What the name of an event says.
+    struct NameFacts {
+        bool loadsData = false;
+        bool takesFromWorkers = false;
+    };
+    const NameFacts& factsOf(StringId name);
     /// Adds the times shortly before and after in which threads took batches: they tell how long one takes.
     void addBatchesAround(analysis::Interval time);
 
@@ -41,11 +91,12 @@ private:
     const RunId run_;
     const TopologyIndex& topology_;
     const store::EventCounts counts_;
-    const std::vector<Wait> waits_;
-    const std::vector<Collective> collectives_;
+    const ByTime<Wait> waits_;
+    const ByTime<Collective> collectives_;
     const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
-    analysis::UsualLags usual_ = {};
+    const analysis::UsualLags usual_;
+    std::unordered_map<StringId, NameFacts> names_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };
 

@@ -16,7 +16,8 @@ namespace {
 struct ProcessSpan {
     std::vector<Range> steps; ///< by start
     analysis::StepWalls walls;
-    ThreadId thread = {}; ///< with the first event
+    std::vector<analysis::Interval> storedWalls; ///< instead of those; empty: the file has none
+    ThreadId thread = {};                        ///< with the first event
     analysis::Interval whole{Timestamp::max(), Timestamp::min()};
 
     void cover(Timestamp start, Timestamp end)
@@ -38,13 +39,8 @@ public:
     std::vector<analysis::RecordedStep> read()
     {
         readRanges();
-        reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
-            ProcessSpan& process = processes_[topology_.of(event.device, event.stream)];
-            if (event.step != kNoStep)
-                process.walls.addWork(event);
-            process.cover(event.start, event.end);
-            return !cancelled_();
-        });
+        if (!takeStoredWalls())
+            readDevices();
         findThreadsOfComputedSteps();
         // Only a recording without steps is as long as its host events.
         if (!hasSteps())
@@ -74,6 +70,37 @@ private:
             for (const Range& step : each.steps)
                 each.walls.addStep(step.step, {step.start, step.end});
         }
+    }
+
+    /// The walls of all steps from the totals in the file, if it has those of just these steps.
+    bool takeStoredWalls()
+    {
+        if (!hasSteps())
+            return false;
+        std::map<ProcessIndex, std::vector<store::StepTotal>> totals;
+        for (const store::StepTotal& step : reader_.stepTotals(run_))
+            totals[step.process].push_back(step);
+        const auto isOf = [](const store::StepTotal& total, const Range& step) {
+            return total.step == step.step && total.start >= step.start && total.end >= step.end;
+        };
+        for (const auto& [process, each] : processes_)
+            if (!std::ranges::equal(totals[process], each.steps, isOf))
+                return false;
+        for (auto& [process, each] : processes_)
+            for (const store::StepTotal& step : totals[process])
+                each.storedWalls.push_back({step.start, step.end});
+        return true;
+    }
+
+    void readDevices()
+    {
+        reader_.eachDeviceEvent({.run = run_}, [&](const DeviceEvent& event) {
+            ProcessSpan& process = processes_[topology_.of(event.device, event.stream)];
+            if (event.step != kNoStep)
+                process.walls.addWork(event);
+            process.cover(event.start, event.end);
+            return !cancelled_();
+        });
     }
 
     void findThreadsOfComputedSteps()
@@ -121,7 +148,8 @@ private:
     {
         std::vector<analysis::RecordedStep> list;
         for (const auto& [process, each] : processes_) {
-            const std::vector<analysis::Interval> walls = each.walls.list();
+            const std::vector<analysis::Interval> walls =
+                each.storedWalls.empty() ? each.walls.list() : each.storedWalls;
             for (std::size_t i = 0; i < walls.size(); ++i)
                 list.push_back({.step = each.steps[i].step,
                                 .process = process,

@@ -31,8 +31,8 @@ class PathFollower {
 public:
     /// \param topology  must outlive this object, as the reader and the query must
     PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run,
-                 const TopologyIndex& topology)
-        : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology),
+                 const TopologyIndex& topology, const analysis::UsualLags& usual)
+        : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology, usual),
           texts_(textsOf(reader)), selection_(query.rangeGlob, texts_),
           window_(windowOf(reader, run, query.span))
     {
@@ -252,14 +252,18 @@ public:
         });
         std::vector<Group> groups = groupsOf(steps);
         const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
+        const analysis::UsualLags usual = usualLagsOf(reader_, run_.run, filter_.topology());
         if (threadsFor(groups, events) > 1)
-            readTogether(groups, threadsFor(groups, events));
-        PathFollower follower(reader_, query_, run_.run, filter_.topology());
+            readTogether(groups, threadsFor(groups, events), usual);
+        std::optional<PathFollower> follower;
         for (Group& group : groups) {
             if (cancelled_())
                 return {.run = run_};
-            if (!group.rows)
-                group.rows = follower.pathsOfPieces(group.steps, query_.mostEvents);
+            if (!group.rows) {
+                if (!follower)
+                    follower.emplace(reader_, query_, run_.run, filter_.topology(), usual);
+                group.rows = follower->pathsOfPieces(group.steps, query_.mostEvents);
+            }
             std::ranges::move(*group.rows, std::back_inserter(table.rows));
         }
         for (PathRow& row : table.rows)
@@ -335,7 +339,7 @@ private:
     }
 
     /// Leaves groups out that have more than a thread's part of the events that may be in memory.
-    void readTogether(std::vector<Group>& groups, std::int64_t threads)
+    void readTogether(std::vector<Group>& groups, std::int64_t threads, const analysis::UsualLags& usual)
     {
         const std::int64_t most = query_.mostEvents / threads;
         std::atomic<std::size_t> next = 0;
@@ -343,7 +347,7 @@ private:
         const auto work = [&] {
             const store::RunReader reader(reader_.file());
             reader.atOnce([&] {
-                PathFollower follower(reader, query_, run_.run, filter_.topology());
+                PathFollower follower(reader, query_, run_.run, filter_.topology(), usual);
                 for (std::size_t i = next++; i < groups.size(); i = next++) {
                     {
                         const MutexLock lock(mutex);

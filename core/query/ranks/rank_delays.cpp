@@ -1,7 +1,5 @@
 #include "core/query/ranks/rank_delays.h"
 
-#include "core/query/ranks/rank_tables.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -45,14 +43,11 @@ private:
 
 } // namespace
 
-RankDelays rankDelays(const store::RunReader& reader, RunId run,
-                      std::span<const std::optional<std::int32_t>> ranks,
-                      const std::function<bool()>& cancelled)
+RankDelays rankDelays(const RanksTable& table, std::span<const std::optional<std::int32_t>> ranks)
 {
     RankDelays delays;
-    if (reader.collectives(run).empty())
+    if (table.rows.empty() && table.collectives.empty())
         return delays;
-    const RanksTable table = query::ranks(reader, {.run = run}, cancelled);
     delays.straggler = table.straggler;
     delays.stragglerName = table.stragglerName;
     delays.ranks.resize(ranks.size());

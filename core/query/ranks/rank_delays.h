@@ -2,10 +2,9 @@
 
 #include "core/analysis/ranks/straggler.h"
 #include "core/analysis/time/busy_time.h"
-#include "core/store/run_reader.h"
+#include "core/query/ranks/rank_tables.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,10 +32,8 @@ struct RankDelays {
     std::vector<Waiting> ranks = {}; ///< as they were asked for; empty without collectives
 };
 
-/// \param ranks    whose waiting counts; none: the lowest that takes part in each collective
-/// \throws Error  no such run
-RankDelays rankDelays(const store::RunReader& reader, RunId run,
-                      std::span<const std::optional<std::int32_t>> ranks,
-                      const std::function<bool()>& cancelled);
+/// \param table  of the whole run
+/// \param ranks  whose waiting counts; none: the lowest that takes part in each collective
+RankDelays rankDelays(const RanksTable& table, std::span<const std::optional<std::int32_t>> ranks);
 
 } // namespace tilescope::query

@@ -1,9 +1,11 @@
 // What tables and trees show from the totals of a file is what its events add up to.
 
 #include "core/exchange/import/importer.h"
+#include "core/query/advice/advice_table.h"
 #include "core/query/calls/call_tree.h"
 #include "core/query/compare/side_events.h"
 #include "core/query/kernels/kernel_tables.h"
+#include "core/query/path/path_tables.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/work/work_tables.h"
 #include "core/store/rows/writable_file.h"
@@ -133,6 +135,27 @@ std::string sideText(const store::RunReader& reader, RunId run)
     return text;
 }
 
+std::string pathText(const store::RunReader& reader, RunId run)
+{
+    std::string text;
+    for (const query::PathRow& row : query::criticalPaths(reader, {.run = run}).rows) {
+        text += fmt::format("path of step {} of process {} from {} to {}:", row.step.value_or(kNoStep),
+                            row.process.value, nanosecondsOf(row.wall.start), nanosecondsOf(row.wall.end));
+        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+            text += fmt::format(" {}", row.parts[static_cast<analysis::PathPart>(i)].count());
+        text += '\n';
+    }
+    return text;
+}
+
+std::string adviceText(const store::RunReader& reader, RunId run)
+{
+    std::string text;
+    for (const query::Advice& row : query::advice(reader, run, {}).rows)
+        text += fmt::format("advice {} {}\n", row.atStake.count(), row.sentence);
+    return text;
+}
+
 std::vector<std::string> shown(const fs::path& file)
 {
     const store::RunReader reader(file);
@@ -143,6 +166,8 @@ std::vector<std::string> shown(const fs::path& file)
         texts.push_back(rooflineText(reader, run));
         texts.push_back(piecesText(reader, run));
         texts.push_back(sideText(reader, run));
+        texts.push_back(pathText(reader, run));
+        texts.push_back(adviceText(reader, run));
     }
     return texts;
 }
