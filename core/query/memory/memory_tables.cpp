@@ -6,8 +6,8 @@
 #include "core/query/runs/selection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
-#include <unordered_set>
 
 namespace tilescope::query {
 
@@ -147,6 +147,34 @@ void keepMatching(LiveMemoryTable& table, const std::string& glob)
     });
 }
 
+/// The names of the ops of a table. Most ops come in the order of their numbers, so few of them are looked up.
+void findNames(const store::RunReader& reader, MemoryEventsTable& table)
+{
+    using OpName = MemoryEventsTable::OpName;
+    std::vector<OpName>& ops = table.ops;
+    std::ranges::sort(ops, {}, &OpName::id);
+    const auto rest = std::ranges::unique(ops, {}, &OpName::id);
+    ops.erase(rest.begin(), rest.end());
+    if (ops.empty())
+        return;
+    auto next = ops.begin();
+    reader.eachOp({.run = table.run.run}, [&](const Op& op) {
+        const bool isBehind = next == ops.begin() || std::prev(next)->id < op.id;
+        if (isBehind && (next == ops.end() || op.id < next->id))
+            return true;
+        if (next == ops.end() || next->id != op.id)
+            next = std::ranges::lower_bound(ops, op.id, {}, &OpName::id);
+        if (next != ops.end() && next->id == op.id) {
+            next->name = next->name ? next->name : op.name;
+            ++next;
+        }
+        return true;
+    });
+    for (const OpName& op : ops)
+        if (op.name && !table.texts.contains(op.name))
+            table.texts.emplace(op.name, reader.text(op.name));
+}
+
 } // namespace
 
 std::string_view MemoryEventsTable::text(StringId id) const
@@ -157,8 +185,8 @@ std::string_view MemoryEventsTable::text(StringId id) const
 
 std::string_view MemoryEventsTable::op(OpId id) const
 {
-    const auto found = ops.find(id);
-    return found == ops.end() ? std::string_view{} : std::string_view(found->second);
+    const auto found = std::ranges::lower_bound(ops, id, {}, &OpName::id);
+    return found == ops.end() || found->id != id ? std::string_view{} : text(found->name);
 }
 
 MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery& query)
@@ -176,7 +204,6 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
     PathSelection selection(query.rangeGlob, textOf);
     std::erase_if(table.events, [&](const AllocEvent& event) { return !selection.has(event.path); });
     const TopologyIndex topology(reader.topology(table.run.run), {});
-    std::unordered_set<OpId> ops;
     for (const AllocEvent& event : table.events) {
         if (!table.processes.contains(event.device))
             table.processes.emplace(event.device, rowProcess(topology, topology.of(event.device)));
@@ -184,14 +211,9 @@ MemoryEventsTable memoryEvents(const store::RunReader& reader, const EventQuery&
             if (id && !table.texts.contains(id))
                 table.texts.emplace(id, reader.text(id));
         if (event.op)
-            ops.insert(event.op);
+            table.ops.push_back({.id = event.op});
     }
-    if (!ops.empty())
-        reader.eachOp({.run = table.run.run}, [&](const Op& op) {
-            if (ops.contains(op.id))
-                table.ops.emplace(op.id, reader.text(op.name));
-            return true;
-        });
+    findNames(reader, table);
     return table;
 }
 

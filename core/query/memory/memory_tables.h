@@ -18,12 +18,17 @@ namespace tilescope::query {
 
 /// The recorded allocation events of all devices.
 struct MemoryEventsTable {
+    struct OpName {
+        OpId id = {};
+        StringId name = {};
+    };
+
     store::RunRecord run = {};
     Timestamp origin{}; ///< first event of the run: times are shown from it
     std::vector<AllocEvent> events = {};
     std::map<DeviceIndex, RowProcess> processes = {};     ///< that used the events' devices
-    std::unordered_map<StringId, std::string> texts = {}; ///< of the events' categories and paths
-    std::unordered_map<OpId, std::string> ops = {};       ///< names of the events' ops
+    std::unordered_map<StringId, std::string> texts = {}; ///< of the events' categories, paths and ops
+    std::vector<OpName> ops = {};                         ///< of the events, by id
 
     std::string_view text(StringId id) const;
     std::string_view op(OpId id) const;
