@@ -72,7 +72,9 @@ struct CallTotalsWriter::Keys {
 };
 
 CallTotalsWriter::CallTotalsWriter(WritableFile& target, std::int64_t run, const TopologyIndex& topology)
-    : target_(target), run_(run), topology_(topology), keys_(std::make_unique<Keys>())
+    : target_(target), run_(run), topology_(topology),
+      mostTotals_(kMostTotals + kMostOfProcess * topology.topology().processes.size()),
+      keys_(std::make_unique<Keys>())
 {
 }
 
@@ -154,7 +156,7 @@ void CallTotalsWriter::take(const Op& op)
             ++callsOfItsName_[caller];
         }
     }
-    if (totals_.ops.size() > kMostTotals || depth > kDeepest)
+    if (totals_.ops.size() > mostTotals_ || depth > kDeepest)
         giveUp();
 }
 
@@ -163,7 +165,7 @@ bool CallTotalsWriter::isKnown(OpId op)
     if (op.value < ops_.size() && ops_[op.value].total != kNoOpCall)
         return true;
     awaited_.insert(op.value);
-    if (awaited_.size() > kMostTotals)
+    if (awaited_.size() > mostTotals_)
         giveUp();
     return false;
 }
@@ -209,7 +211,7 @@ void CallTotalsWriter::add(const DeviceEvent& event, bool isLaunched)
     total.KernelTotal::add((event.end - event.start).count());
     if (isTraced && knowsSteps_)
         knowsSteps_ = total.steps.add(event.step);
-    if (totals_.activities.size() > kMostTotals)
+    if (totals_.activities.size() > mostTotals_)
         giveUp();
 }
 
@@ -270,7 +272,7 @@ void CallTotalsWriter::add(const AllocEvent& event)
     }
     ++total.blocks;
     total.bytes += event.bytes;
-    if (totals_.allocations.size() > kMostTotals)
+    if (totals_.allocations.size() > mostTotals_)
         giveUp();
 }
 

@@ -22,8 +22,10 @@ namespace tilescope::store {
 /// op, and the totals.
 class CallTotalsWriter {
 public:
-    /// More totals of one kind than this hold no repetition worth storing.
+    /// More totals of one kind than this hold no repetition worth storing. The same calls of two processes are two totals, so
+    /// a run of many processes may have more.
     static constexpr std::size_t kMostTotals = 1U << 17;
+    static constexpr std::size_t kMostOfProcess = 1U << 10;
 
     /// \param topology  kept by the caller
     CallTotalsWriter(WritableFile& target, std::int64_t run, const TopologyIndex& topology);
@@ -69,6 +71,7 @@ private:
     WritableFile& target_;
     const std::int64_t run_;
     const TopologyIndex& topology_;
+    const std::size_t mostTotals_;
     CallTotals totals_;
     std::unique_ptr<Keys> keys_; ///< none: given up
     std::vector<std::uint32_t> depths_;
