@@ -95,6 +95,8 @@ class Round:
         self.count = 0
         self.ids = 1
         literals, self.varying = [], []
+        # Dense numbers: those of a long recording must still be as small as those that PyTorch gives.
+        self.numbers = {}
         for event in [step, *events, *frames]:
             self.count += event.get("cat") in COUNTED
             literals.append(self.marked(event))
@@ -116,21 +118,26 @@ class Round:
                 values.append(start + float(value) if kind == "d" else int(value) if kind == "i" else 0)
         self.values = values
 
+    def number(self, number):
+        """The same for equal numbers of a round."""
+        number = self.numbers.setdefault(number, len(self.numbers) + 1)
+        self.ids = max(self.ids, number + 1)
+        return number
+
     def marked(self, event):
         event = dict(event)
         args = dict(event.get("args", {}))
         for name in IDS:
-            if isinstance(args.get(name), int):
-                self.ids = max(self.ids, args[name] + 1)
-                args[name] = f"@i{args[name]}@"
+            if isinstance(args.get(name), int) and args[name] > 0:
+                args[name] = f"@i{self.number(args[name])}@"
         for name in ("Python id", "Python parent id"):
             if isinstance(args.get(name), int):
+                self.ids = max(self.ids, args[name] + 1)
                 args[name] = f"@i{args[name]}@"
         # "ts" before "dur", as a length needs its start.
         rest = {key: value for key, value in event.items() if key not in ("ts", "dur", "args", "id")}
         if isinstance(event.get("id"), int):
-            rest["id"] = f"@i{event['id']}@"
-            self.ids = max(self.ids, event["id"] + 1)
+            rest["id"] = f"@i{self.number(event['id'])}@"
         rest["ts"] = f"@t{event['ts']}@"
         if "dur" in event:
             rest["dur"] = f"@d{event['dur']}@"
