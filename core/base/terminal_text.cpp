@@ -105,13 +105,13 @@ std::string escapeForTerminal(std::string_view text)
     return escaped;
 }
 
-std::string validUtf8(std::string_view text)
+std::string validUtf8(std::string_view text, std::string_view replacement)
 {
     std::string valid;
     valid.reserve(text.size());
     while (!text.empty()) {
         const DecodedCharacter character = decodeUtf8(text);
-        valid += character.valid ? text.substr(0, character.length) : std::string_view("\xef\xbf\xbd");
+        valid += character.valid ? text.substr(0, character.length) : replacement;
         text.remove_prefix(character.length);
     }
     return valid;

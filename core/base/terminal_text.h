@@ -18,8 +18,8 @@ struct DecodedCharacter {
 /// are invalid.
 DecodedCharacter decodeUtf8(std::string_view text);
 
-/// The text with invalid UTF-8 replaced by U+FFFD.
-std::string validUtf8(std::string_view text);
+/// The text with a replacement, by default U+FFFD, for each byte that is not UTF-8.
+std::string validUtf8(std::string_view text, std::string_view replacement = "\xef\xbf\xbd");
 
 /// Whether a character reorders or hides the text around it, so that a name may be misread.
 bool reordersText(std::uint32_t point);

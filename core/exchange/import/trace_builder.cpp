@@ -74,15 +74,8 @@ public:
             std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
         if (isAscii)
             return trace.strings.intern(text);
-        std::string valid;
-        bool isValid = true;
-        while (!text.empty()) {
-            const DecodedCharacter character = decodeUtf8(text);
-            valid += character.valid ? text.substr(0, character.length) : std::string_view("?");
-            isValid = isValid && character.valid;
-            text.remove_prefix(character.length);
-        }
-        if (!isValid)
+        const std::string valid = validUtf8(text, "?");
+        if (valid != text)
             lose(RecordLoss::SourceText, 1, {});
         return trace.strings.intern(valid);
     }

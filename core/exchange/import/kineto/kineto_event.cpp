@@ -1,5 +1,7 @@
 #include "core/exchange/import/kineto/kineto_event.h"
 
+#include "core/base/terminal_text.h"
+
 #include <simdjson.h>
 
 #include <array>
@@ -192,26 +194,6 @@ simdjson::error_code readEvent(ondemand::object object, KinetoEvent& event)
     });
 }
 
-/// Replaces bytes that are not UTF-8. False if there were none.
-bool remedyText(char* text, std::size_t size)
-{
-    bool replaced = false;
-    for (std::size_t at = 0; at < size;) {
-        std::size_t length = 1;
-        const auto lead = static_cast<unsigned char>(text[at]);
-        if (lead >= 0x80) {
-            length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-            if (at + length > size || !simdjson::validate_utf8(text + at, length)) {
-                text[at] = '?';
-                length = 1;
-                replaced = true;
-            }
-        }
-        at += length;
-    }
-    return replaced;
-}
-
 bool isHex(std::string_view text)
 {
     return text.size() == 4 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
@@ -339,8 +321,7 @@ private:
         if (parseAlone(piece.text, place.begin, place.end, sink))
             return;
         const std::size_t length = place.end - place.begin;
-        remedyText(piece.text.data() + place.begin, length);
-        repairStrings(std::string_view(piece.text).substr(place.begin, length), repaired_);
+        repairStrings(validUtf8(std::string_view(piece.text).substr(place.begin, length), "?"), repaired_);
         repaired_.reserve(repaired_.size() + simdjson::SIMDJSON_PADDING);
         if (parseAlone(repaired_, 0, repaired_.size(), sink)) {
             ++result.replaced;
