@@ -274,8 +274,9 @@ std::vector<std::string> wordsOf(const std::string& line)
 TEST_F(Sweep, ADryRunOnANarrowTerminalShowsWholeKeys)
 {
     const auto dryRun = [this](int width) {
-        return linesOnTerminal(command({"--batch", "study:all", "--set", "device=cpu", "--dry-run"}),
-                               environment, width);
+        return linesOnTerminal(
+            command({"--batch", "study:all", "--quick", "--set", "device=cpu", "--dry-run"}), environment,
+            width);
     };
     std::set<std::string> pairs;
     for (const std::string& line : dryRun(1000))
