@@ -19,7 +19,7 @@ namespace tilescope::query {
 namespace {
 
 constexpr int kFew = 100;
-constexpr int kMany = 200'001; // are read on another thread
+constexpr int kReadAside = 200'001; // are read on another thread
 
 const std::function<bool()> kNever = [] { return false; };
 
@@ -53,7 +53,7 @@ protected:
 
 TEST_F(SideReadingTest, ReadsTheSameRunOnAnotherThreadOnlyIfItIsLarge)
 {
-    for (const int ranges : {kFew, kMany}) {
+    for (const int ranges : {kFew, kReadAside}) {
         const store::RunReader reader = fileOf(ranges);
         const store::RunRecord run = chooseRun(reader, {});
         std::thread::id thread;
@@ -75,7 +75,7 @@ TEST_F(SideReadingTest, ReadsTheSameRunOnAnotherThreadOnlyIfItIsLarge)
 
 TEST_F(SideReadingTest, EndsEarlyIfCancelled)
 {
-    for (const int ranges : {kFew, kMany}) {
+    for (const int ranges : {kFew, kReadAside}) {
         const store::RunReader reader = fileOf(ranges);
         const std::function<bool()> always = [] { return true; };
         SideReading<bool> reading(reader, chooseRun(reader, {}), always,
@@ -91,7 +91,7 @@ TEST_F(SideReadingTest, EndsEarlyIfCancelled)
 
 TEST_F(SideReadingTest, PassesOnWhatTheWorkThrows)
 {
-    for (const int ranges : {kFew, kMany}) {
+    for (const int ranges : {kFew, kReadAside}) {
         const store::RunReader reader = fileOf(ranges);
         SideReading<int> reading(reader, chooseRun(reader, {}), kNever,
                                  [](const store::RunReader&, const std::function<bool()>&) -> int {
@@ -104,7 +104,7 @@ TEST_F(SideReadingTest, PassesOnWhatTheWorkThrows)
 
 TEST_F(SideReadingTest, StopsWorkWhoseResultNobodyTakes)
 {
-    const store::RunReader reader = fileOf(kMany);
+    const store::RunReader reader = fileOf(kReadAside);
     std::atomic<bool> hasEnded = false;
     {
         const SideReading<int> reading(reader, chooseRun(reader, {}), kNever,
