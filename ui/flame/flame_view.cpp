@@ -87,7 +87,7 @@ QString countText(const query::FlameGraph& graph, Node node)
     // Amounts are those of a mean step, counts those of all steps.
     const auto ofSteps = [&](std::int64_t count, std::int64_t steps) {
         return graph.difference->isPerStep() && steps > 1
-                   ? FlameView::tr("%1 in %2 steps").arg(words(count)).arg(steps)
+                   ? FlameView::tr("%1 in %2").arg(words(count), counted(steps, "step"))
                    : words(count);
     };
     return FlameView::tr("A %1, B %2")
