@@ -95,6 +95,9 @@ MemoryPrediction replay(const ExperimentSpec& spec, const TargetDevice& device)
     return prediction;
 }
 
+/// Of a limit: a CPU's operations wrap numbers of a few bytes in tensors that the replay does not count.
+constexpr double kUncountedOnCpu = 0.0001;
+
 /// The failure of a point with a peak above the limit.
 std::optional<OomInfo> failure(const ExperimentSpec& spec, const TargetDevice& device, Bytes limit)
 {
@@ -168,6 +171,8 @@ std::optional<MemoryPrediction> predictMemory(const ExperimentSpec& spec, const 
     std::optional<Bytes> limit = used.capacity;
     if (spec.memoryLimit)
         limit = limit ? std::min(*limit, *spec.memoryLimit) : *spec.memoryLimit;
+    if (limit && !used.isCuda)
+        limit = Bytes{static_cast<std::int64_t>(static_cast<double>(limit->count) * (1 - kUncountedOnCpu))};
     if (limit && prediction.peakReserved.value_or(prediction.peakAllocated) > *limit)
         prediction.outOfMemory = failure(spec, device, *limit);
     return prediction;

@@ -18,8 +18,8 @@ struct MemoryPrediction {
     std::optional<Bytes> beforeBackward = {}; ///< allocated between forward and backward; none if there is no
                                               ///< backward
     BytesByCategory atPeak{};                 ///< peakAllocated by category
-    /// Where the point runs out of memory, given the limits of device and spec. The peaks ignore those
-    /// limits.
+    /// Where the point runs out of memory, given the limits of device and spec, on a CPU less a ten-thousandth for small
+    /// tensors that are not counted. The peaks ignore those limits.
     std::optional<OomInfo> outOfMemory = {};
 };
 
