@@ -211,7 +211,8 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
     arguments.flag("--invert", request.invert, "tree: kernels and ops outermost, their callers inside");
     arguments.repeated("--filter F", filters,
                        "tree: keep=NAME only stacks with that call, hide=NAME without it, callers=NAME the "
-                       "call and below it its callers; NAME is whole; may be repeated, in order");
+                       "call and below it its callers, callees=NAME the call and what it calls; NAME is "
+                       "whole; may be repeated, in order");
     arguments.option(
         "--against A", request.against,
         "tree: the difference from another run, the baseline: FILE or FILE:RUN; a mean traced step "

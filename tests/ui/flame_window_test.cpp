@@ -1,6 +1,7 @@
 // The page Flame: boxes of the recording, selection, zoom and search by mouse and keyboard.
 
 #include "tests/ui/window_fixture.h"
+#include "ui/flame/flame_callees.h"
 #include "ui/flame/flame_filter_line.h"
 #include "ui/flame/flame_page.h"
 #include "ui/flame/flame_view.h"
@@ -153,12 +154,17 @@ TEST_F(FlameTest, AMenuKeepsHidesAndFindsCallersAndUndoGoesBack)
 
     const CallTree::Node end = graph.graph()->rows.back().front().node;
     const std::string called = graph.graph()->table.tree.nameOf(end);
-    choose(end, QStringLiteral("Find callers of "));
+    choose(end, QStringLiteral("Callers and callees of "));
     ASSERT_EQ(flame().filters().size(), 2U);
     EXPECT_EQ(graph.graph()->rows.front().size(), 1U);
     EXPECT_EQ(graph.graph()->table.tree.nameOf(first(0)), called) << "it stands at the top";
     EXPECT_TRUE(graph.graph()->isInverted);
     EXPECT_EQ(shown() + hidden(), whole);
+    auto& callees = *flame().findChild<FlameCallees*>();
+    ASSERT_TRUE(callees.isVisible());
+    EXPECT_EQ(callees.view().graph()->table.tree.nameOf(callees.view().graph()->rows.front().front().node),
+              called);
+    EXPECT_EQ(callees.view().graph()->width(), shown()) << "of the same stacks";
 
     window_.workspace().history().undo();
     waitUntilSettled();
@@ -169,6 +175,7 @@ TEST_F(FlameTest, AMenuKeepsHidesAndFindsCallersAndUndoGoesBack)
     waitUntilSettled();
     EXPECT_TRUE(flame().filters().empty()) << "a click on a filter removes it";
     EXPECT_FALSE(line.isVisible());
+    EXPECT_FALSE(callees.isVisible());
     EXPECT_EQ(shown(), whole);
 
     choose(first(1), QStringLiteral("Keep only "));

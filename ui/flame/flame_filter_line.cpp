@@ -22,6 +22,8 @@ QString wordsOf(const query::CallFilter& filter, const QString& name)
         return FlameFilterLine::tr("without %1").arg(name);
     case query::CallFilter::Kind::Callers:
         return FlameFilterLine::tr("callers of %1").arg(name);
+    case query::CallFilter::Kind::Callees:
+        return FlameFilterLine::tr("what %1 calls").arg(name);
     }
     return name;
 }

@@ -3,6 +3,7 @@
 #include "core/exchange/calls/call_columns.h"
 #include "core/query/calls/call_tree_filter.h"
 #include "core/query/memory/memory_difference.h"
+#include "ui/flame/flame_callees.h"
 #include "ui/flame/flame_filter_line.h"
 #include "ui/flame/flame_shares.h"
 #include "ui/flame/flame_view.h"
@@ -100,6 +101,10 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
     connect(filterLine_, &FlameFilterLine::filtersWanted, this, &FlamePage::setFilters);
     inner->addWidget(filterLine_);
     inner->addWidget(area, 1);
+    callees_ = new FlameCallees;
+    callees_->hide();
+    connect(callees_, &FlameCallees::hovered, this, &Page::cursorText);
+    inner->addWidget(callees_, 1);
     auto* below = new QSplitter(Qt::Horizontal);
     below->addWidget(makeShares());
     below->addWidget(makeDetails());
@@ -338,12 +343,22 @@ void FlamePage::layOut()
     laying_.start(
         [table = table_, difference = difference_, inverted = invert_->isChecked(),
          filters = filters_](const query::Cancelled&) {
-            return std::make_shared<const query::FlameGraph>(
-                difference ? query::flameGraph(difference, inverted, filters)
-                           : query::flameGraph(*table, inverted, filters));
+            using Kind = query::CallFilter::Kind;
+            LaidOut made{.graph = std::make_shared<const query::FlameGraph>(
+                             difference ? query::flameGraph(difference, inverted, filters)
+                                        : query::flameGraph(*table, inverted, filters)),
+                         .callees = {}};
+            if (!difference && !filters.empty() && filters.back().kind == Kind::Callers) {
+                std::vector<query::CallFilter> others = filters;
+                others.back().kind = Kind::Callees;
+                made.callees =
+                    std::make_shared<const query::FlameGraph>(query::flameGraph(*table, false, others));
+            }
+            return made;
         },
-        [this](std::shared_ptr<const query::FlameGraph> graph) {
-            std::shared_ptr<const query::FlameGraph> before = std::exchange(graph_, std::move(graph));
+        [this](LaidOut made) {
+            callees_->show(made.callees, filters_.empty() ? std::string() : filters_.back().name);
+            std::shared_ptr<const query::FlameGraph> before = std::exchange(graph_, std::move(made.graph));
             view_->show(graph_);
             releaseInBackground(std::move(before));
             showFilters();
@@ -365,12 +380,13 @@ void FlamePage::layOut()
 
 QString FlamePage::whyNothing() const
 {
+    const auto remedy = [this](MissingPart part) { return run_ ? remedyFor(part, *run_->run) : QString(); };
     switch (graph_->table.weight) {
     case CallWeight::Allocated:
-        return tr("No allocation was recorded here.\nGive the run memory: true and trace_steps above 0.");
+        return tr("No allocation was recorded here.\n") + remedy(MissingPart::Memory);
     case CallWeight::Flops:
     case CallWeight::Moved:
-        return tr("No shapes of ops were recorded here.\nGive the run shapes: true.");
+        return tr("No shapes of ops were recorded here.\n") + remedy(MissingPart::Shapes);
     case CallWeight::Idle:
     case CallWeight::Samples:
         return QString::fromStdString(graph_->table.whyEmpty);
@@ -380,8 +396,7 @@ QString FlamePage::whyNothing() const
     return run_ && run_->run->traits().isMemoryOnly
                ? tr("A memory snapshot has no kernels.\nSelect allocated bytes above; the Memory page shows "
                     "its contents.")
-               : tr("No kernel and no op was traced here.\nGive the run trace: kernels, and "
-                    "trace_steps above 0.");
+               : tr("No kernel and no op was traced here.\n") + remedy(MissingPart::Work);
 }
 
 // "GPU time, traced steps", behind the amount
@@ -604,7 +619,7 @@ void FlamePage::openMenu(Node node, QPoint at)
         const QString name = menuText(boxTitle(*graph_, node));
         for (const auto& [kind, words] :
              {std::pair(Kind::KeepOnly, tr("Keep only %1")), std::pair(Kind::Hide, tr("Hide %1")),
-              std::pair(Kind::Callers, tr("Find callers of %1"))})
+              std::pair(Kind::Callers, tr("Callers and callees of %1"))})
             menu->addAction(words.arg(name), this, [this, kind = kind, node] { addFilter(kind, node); });
         menu->addSeparator();
         menu->addAction(tr("Zoom to it"), this, [this, node] { view_->zoomTo(node); });

@@ -19,6 +19,7 @@ namespace tilescope::ui {
 
 class ComboBox;
 class DeviceBox;
+class FlameCallees;
 class FlameFilterLine;
 class FlameView;
 class KeyValueTable;
@@ -57,6 +58,11 @@ private:
         std::shared_ptr<const query::CallTreeTable> table;           ///< of one run
         std::shared_ptr<const query::CallTreeDifference> difference; ///< of two
         std::vector<query::ProcessChoice> devices;
+    };
+
+    struct LaidOut {
+        std::shared_ptr<const query::FlameGraph> graph;
+        std::shared_ptr<const query::FlameGraph> callees; ///< null: no callers are shown
     };
 
     QWidget* makeTools();
@@ -109,6 +115,7 @@ private:
     FlameFilterLine* filterLine_ = nullptr;
     MessageStack* stack_ = nullptr;
     FlameView* view_ = nullptr;
+    FlameCallees* callees_ = nullptr; ///< below the callers of a call: what it calls
     Panel* sharesPanel_ = nullptr;
     TableView* shares_ = nullptr;
     Panel* detailsPanel_ = nullptr;

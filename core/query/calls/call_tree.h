@@ -108,7 +108,7 @@ enum class CallTreeScope : std::uint8_t {
 
 /// Leaves out stacks by a call in them; see filtered().
 struct CallFilter {
-    enum class Kind : std::uint8_t { KeepOnly, Hide, Callers };
+    enum class Kind : std::uint8_t { KeepOnly, Hide, Callers, Callees };
     Kind kind = Kind::KeepOnly;
     std::string name; ///< of the call, whole
 

@@ -79,8 +79,28 @@ FilteredCalls callersOf(const CallTree& tree, const std::vector<Node>& innermost
     return result;
 }
 
+FilteredCalls calleesOf(const CallTree& tree, const std::string& name)
+{
+    FilteredCalls result;
+    std::vector<Node> places(tree.entries().size(), CallTree::kRoot); // within an outermost call of that name
+    for (Node node = CallTree::kRoot; node < places.size(); ++node) {
+        const CallTree::Entry& entry = tree.entries()[node];
+        const bool isWithin =
+            node != CallTree::kRoot && (places[entry.parent] != CallTree::kRoot || tree.nameOf(node) == name);
+        if (isWithin) {
+            places[node] = result.tree.child(places[entry.parent], entry.kind, tree.nameOf(node));
+            result.tree.add(places[node], entry.amount, entry.count);
+        } else {
+            result.hidden.add(entry.amount, entry.count);
+        }
+    }
+    return result;
+}
+
 FilteredCalls filteredBy(const CallTree& tree, const CallFilter& filter)
 {
+    if (filter.kind == CallFilter::Kind::Callees)
+        return calleesOf(tree, filter.name);
     const std::vector<Node> innermost = innermostCalls(tree, filter.name);
     if (filter.kind == CallFilter::Kind::Callers)
         return callersOf(tree, innermost);
@@ -119,19 +139,21 @@ CallTreeTable filtered(CallTreeTable table, std::span<const CallFilter> filters)
 
 std::string_view wordOf(CallFilter::Kind kind)
 {
-    constexpr std::array<std::string_view, 3> kWords{"keep", "hide", "callers"};
+    constexpr std::array<std::string_view, 4> kWords{"keep", "hide", "callers", "callees"};
     return kWords[static_cast<std::size_t>(kind)];
 }
 
 CallFilter callFilter(std::string_view text)
 {
     const std::size_t equals = std::min(text.find('='), text.size());
-    for (const auto kind : {CallFilter::Kind::KeepOnly, CallFilter::Kind::Hide, CallFilter::Kind::Callers})
+    for (const auto kind : {CallFilter::Kind::KeepOnly, CallFilter::Kind::Hide, CallFilter::Kind::Callers,
+                            CallFilter::Kind::Callees})
         if (text.substr(0, equals) == wordOf(kind) && equals + 1 < text.size())
             return {kind, std::string(text.substr(equals + 1))};
     throw Error{.what = "'" + std::string(text) + "' is not a filter",
                 .where = "--filter",
-                .remedy = "keep=NAME, hide=NAME or callers=NAME, with the whole name of a call"};
+                .remedy =
+                    "keep=NAME, hide=NAME, callers=NAME or callees=NAME, with the whole name of a call"};
 }
 
 bool showsCallers(std::span<const CallFilter> filters)

@@ -12,7 +12,7 @@ namespace tilescope::query {
 ///
 /// KeepOnly keeps the stacks that contain a call of that name, Hide those that do not. Callers keeps the same stacks as
 /// KeepOnly and turns them round: the innermost call of that name is outermost, its callers are inside, and what it
-/// called is part of its amount.
+/// called is part of its amount. Callees keeps the same stacks without what is outside of the outermost call of that name.
 /// O(nodes) for each filter; for Callers times the depth.
 struct FilteredCalls {
     CallTree tree = {};
@@ -23,7 +23,7 @@ FilteredCalls filtered(const CallTree& tree, std::span<const CallFilter> filters
 /// The table with the filters applied.
 CallTreeTable filtered(CallTreeTable table, std::span<const CallFilter> filters);
 
-/// `keep`, `hide`, `callers`.
+/// `keep`, `hide`, `callers`, `callees`.
 std::string_view wordOf(CallFilter::Kind kind);
 /// The filter of `hide=aten::copy_`.
 /// \throws Error (Usage)  another word, or no name; lists the words

@@ -69,6 +69,18 @@ TEST(CallTreeFilter, TurnsTheStacksOfACallRound)
     EXPECT_EQ(callers.hidden.amount, 16);
 }
 
+TEST(CallTreeFilter, BeginsTheStacksAtACall)
+{
+    const FilteredCalls callees = filtered(someTree(), Filters{{Kind::Callees, "mm"}});
+    const FilteredCalls callers = filtered(someTree(), Filters{{Kind::Callers, "mm"}});
+    for (const std::string& stack : stacksOf(callees.tree))
+        EXPECT_TRUE(stack.starts_with("mm")) << stack;
+    EXPECT_EQ(callees.tree.totalAmount(), callers.tree.totalAmount()) << "of the same stacks";
+    EXPECT_EQ(callees.hidden.amount, 16);
+    EXPECT_TRUE(stacksOf(filtered(someTree(), Filters{{Kind::Callees, "nothing"}}).tree).empty());
+    EXPECT_EQ(callFilter("callees=mm"), (CallFilter{Kind::Callees, "mm"}));
+}
+
 TEST(CallTreeFilter, ARecursiveCallCountsOnceAsItsOwnCaller)
 {
     CallTree tree;
