@@ -333,6 +333,11 @@ void ComparePage::showMemory()
     const auto [a, b] = shown_.held;
     memory_->setVisible(a || b);
     noMemory_->setVisible(!a && !b);
+    QStringList remedies;
+    for (const SelectedRun& run : workspace().selectedRuns())
+        remedies << remedyFor(MissingPart::Memory, *run.run);
+    remedies.removeDuplicates();
+    noMemory_->setText(tr("Memory over time was not recorded.\n") + remedies.join(QLatin1Char('\n')));
     memoryPanel_->setSubtitle(a != b          ? tr("over time of %1 only").arg(QLatin1Char(a ? 'A' : 'B'))
                               : shown_.looked ? tr("peaks within the time filter")
                                               : QString());

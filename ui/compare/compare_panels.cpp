@@ -174,8 +174,6 @@ QWidget* ComparePage::makeMemory()
     content->setContentsMargins(0, 0, 0, 0);
     content->setSpacing(0);
     noMemory_ = makeMessage();
-    noMemory_->setText(
-        tr("Memory over time was not recorded.\nRun with memory: true and trace: kernels to see it."));
     content->addWidget(memory_, 1);
     content->addWidget(noMemory_, 1);
     content->addWidget(memoryTable_);

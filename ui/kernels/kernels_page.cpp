@@ -347,9 +347,9 @@ void KernelsPage::fullLoaded(KernelsReading full)
             return stack_->showMessage(why);
         if (run_->span)
             return stack_->showMessage(tr("No kernel and no op runs within the time filter."));
-        stack_->showMessage(
-            tr("No kernel and no op was traced here.\nGive the run trace: kernels, and trace_steps above "
-               "0; or choose all steps and all ranges."));
+        stack_->showMessage(tr("No kernel and no op was traced here.\n") +
+                            (run_ ? remedyFor(MissingPart::Work, *run_->run) + QLatin1Char(' ') : QString()) +
+                            tr("Or choose all steps and all ranges."));
         return;
     } else {
         showLines(withOther(linesOf(full_->kernels)), titles());

@@ -32,6 +32,27 @@ QString whyTraceIsMissing(const query::RunSummary& run)
                                          : status + ", " + reason);
 }
 
+QString remedyFor(MissingPart part, const query::RunSummary& run)
+{
+    const bool isOfProgram = run.traits().isImported;
+    switch (part) {
+    case MissingPart::Memory:
+        return isOfProgram ? QStringLiteral("Record the program without --no-memory, profile it with "
+                                            "profile_memory=True, or import its trace together with a memory "
+                                            "snapshot of PyTorch.")
+                           : QStringLiteral("Give the run memory: true, trace: kernels or full, and "
+                                            "trace_steps above 0.");
+    case MissingPart::Shapes:
+        return isOfProgram ? QStringLiteral("Record the program with --ops, or profile it with "
+                                            "record_shapes=True.")
+                           : QStringLiteral("Give the run shapes: true.");
+    case MissingPart::Work:
+        break;
+    }
+    return isOfProgram ? QStringLiteral("Record the program while it works; --ops adds the ops of PyTorch.")
+                       : QStringLiteral("Give the run trace: kernels, and trace_steps above 0.");
+}
+
 QString whyGpuIsMissing(const query::RunSummary& run)
 {
     for (const std::string& flag : run.result.flags)

@@ -16,6 +16,13 @@ QString explainingPage(const query::RunSummary& run);
 /// after 600 s.", "The run was skipped: …". Empty if the run does not request a trace, ended normally or still runs.
 QString whyTraceIsMissing(const query::RunSummary& run);
 
+/// A part of a trace that a run lacks.
+enum class MissingPart { Work, Shapes, Memory };
+
+/// What to do for the part to be there, as a sentence: a key of the spec, or an option of the recorder or profiler for a
+/// recording of another program.
+QString remedyFor(MissingPart part, const query::RunSummary& run);
+
 /// Why the activities of a run's GPU were not recorded; empty if they were.
 QString whyGpuIsMissing(const query::RunSummary& run);
 

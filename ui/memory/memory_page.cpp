@@ -294,16 +294,14 @@ void MemoryPage::outlined(std::vector<MemoryRun> runs)
 
 QString MemoryPage::whyNoMemory() const
 {
-    const bool areImported =
-        std::ranges::all_of(runs_, [](const SelectedRun& run) { return run.run->traits().coversRecording; });
     if (const QString why = runs_.size() == 1 ? whyTraceIsMissing(*runs_.front().run) : QString();
         !why.isEmpty())
         return why;
-    return tr("No allocations were recorded.\n") +
-           (areImported ? tr("Import the trace together with a memory snapshot of PyTorch, or profile with "
-                             "profile_memory=True, to see memory.")
-                        : tr("Give the run memory: true, trace: kernels or full, and trace_steps above 0, "
-                             "to see its memory."));
+    QStringList remedies;
+    for (const SelectedRun& run : runs_)
+        remedies << remedyFor(MissingPart::Memory, *run.run);
+    remedies.removeDuplicates();
+    return tr("No allocations were recorded.\n") + remedies.join(QLatin1Char('\n'));
 }
 
 void MemoryPage::loaded(Whole whole)

@@ -206,6 +206,7 @@ KeyFigure gpuBusy(const OverviewData& data)
                      .verdict = {},
                      .page = QStringLiteral("timeline")};
     std::vector<double> shares;
+    bool isOfRecording = false;
     for (const OverviewRun& run : data.runs) {
         KeyFigure::Line line = lineOf(run);
         if (const MeanStep* step = gpuStepOf(run)) {
@@ -213,6 +214,15 @@ KeyFigure gpuBusy(const OverviewData& data)
             line.number = threeDigits(shares.back());
             line.unit = QStringLiteral("%");
             line.detail = timeText(step->gpuBusy);
+        } else if (const std::optional<query::BusyShare>& whole = run.wholeBusy) {
+            shares.push_back(100 * whole->busy());
+            line.number = threeDigits(shares.back());
+            line.unit = QStringLiteral("%");
+            line.detail = QStringLiteral("of %1%2").arg(
+                timeText(double(whole->length) / whole->devices),
+                whole->devices > 1 ? QStringLiteral(", mean of %1").arg(counted(whole->devices, "GPU"))
+                                   : QString());
+            isOfRecording = true;
         } else {
             line.detail = whyNoGpuStep(run);
         }
@@ -221,8 +231,10 @@ KeyFigure gpuBusy(const OverviewData& data)
     if (shares.size() == 2)
         figure.verdict = QStringLiteral("%1 percentage points").arg(signedDigits(shares[1] - shares[0]));
     else if (shares.size() == 1 && data.runs.size() == 1)
-        figure.verdict =
-            data.isLimited() ? QStringLiteral("of the time in steps") : QStringLiteral("of the traced steps");
+        figure.verdict = isOfRecording      ? (data.isLimited() ? QStringLiteral("of the time filter")
+                                                                : QStringLiteral("of the whole recording"))
+                         : data.isLimited() ? QStringLiteral("of the time in steps")
+                                            : QStringLiteral("of the traced steps");
     return figure;
 }
 
@@ -249,6 +261,11 @@ KeyFigure idle(const OverviewData& data)
             if (step->verdict != analysis::StepVerdict::GpuBound)
                 figure.tone = Tone::Warning;
             verdicts << verdict;
+        } else if (const std::optional<query::BusyShare>& whole = run.wholeBusy) {
+            const double idle = 1 - whole->busy();
+            line.number = threeDigits(100 * idle);
+            line.unit = QStringLiteral("%");
+            line.detail = timeText(idle * double(whole->length) / whole->devices);
         } else {
             line.detail = whyNoGpuStep(run);
         }

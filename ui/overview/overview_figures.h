@@ -2,6 +2,7 @@
 
 #include "core/base/quantity.h"
 #include "core/query/file_session.h"
+#include "core/query/kernels/kernel_stats.h"
 #include "core/query/overview/run_overview.h"
 #include "ui/kit/table_model.h"
 
@@ -20,6 +21,8 @@ struct OverviewRun {
     std::shared_ptr<const query::FileSnapshot> snapshot;
     const query::RunSummary* summary = nullptr; ///< points into snapshot
     std::shared_ptr<const query::RunOverview> data;
+    /// Of the GPUs of a recording without steps, over all of it or its part in the time filter, as the Timeline shows it.
+    std::optional<query::BusyShare> wholeBusy = {};
 };
 
 /// One or two runs and their comparison: plain values for cards, bars, tables and flags.

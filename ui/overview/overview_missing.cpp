@@ -70,7 +70,8 @@ QString whyNoAllocations(const OverviewData& data)
 {
     return joined(data, [](const OverviewRun& run) {
         if (run.summary->traits().coversRecording && run.data->isWhole)
-            return QStringLiteral("The recording has no allocations.");
+            return QStringLiteral("The recording has no allocations. ") +
+                   remedyFor(MissingPart::Memory, *run.summary);
         const bool isAsked = wantsTrace(*run.summary) && run.summary->param("memory") != "false";
         if (!isAsked && run.summary->result.status != RunStatus::Skipped)
             return QStringLiteral(

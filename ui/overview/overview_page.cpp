@@ -44,6 +44,25 @@ constexpr int kListRows = 11; // families and their sum
 constexpr double kListRow = 22;
 constexpr int kMostRunRows = 8; // before the list of runs scrolls
 
+// Of the whole recording or its part in the time filter, as the Timeline counts it; none without a GPU.
+std::optional<query::BusyShare> busyOfAll(const query::FileSession& session, const SelectedRun& run,
+                                          const std::string& process, const query::Cancelled& cancelled)
+{
+    if (session.reader().counts(run.key.run).deviceEvents == 0)
+        return {};
+    const std::shared_ptr<const query::Timeline> timeline = session.timeline(run.key.run, cancelled);
+    if (!timeline)
+        return {};
+    query::Stretch stretch{0, timeline->length};
+    if (run.span)
+        stretch = {run.span->from.count(), std::min(run.span->to.count(), timeline->length)};
+    ProcessIndex of;
+    for (const auto& [index, title] : timeline->processes)
+        if (title == process)
+            of = index;
+    return query::busyShare(*timeline, stretch, of);
+}
+
 // Reads both runs and how their step times compare, as the Compare page does.
 OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query::Cancelled& cancelled)
 {
@@ -54,8 +73,14 @@ OverviewData read(const std::vector<SelectedRun>& runs, bool whole, const query:
             whole ? query::runOverview(session->reader(), run.key.run, cancelled, run.span, run.process)
                   : query::runBasics(session->reader(), run.key.run, run.process);
         overview.span = run.span;
-        data.runs.push_back({run.letter, run.title, run.snapshot, run.run,
-                             std::make_shared<const query::RunOverview>(std::move(overview))});
+        OverviewRun shown{.letter = run.letter,
+                          .title = run.title,
+                          .snapshot = run.snapshot,
+                          .summary = run.run,
+                          .data = std::make_shared<const query::RunOverview>(std::move(overview))};
+        if (whole && !shown.data->step && run.run->traits().coversRecording)
+            shown.wholeBusy = busyOfAll(*session.operator->(), run, shown.data->processWords, cancelled);
+        data.runs.push_back(std::move(shown));
     }
     if (runs.size() == 2 && !isLimited(runs) && !cancelled()) {
         auto a = runs[0].file->borrow();
@@ -88,6 +113,7 @@ void keepTrace(OverviewData& overview, const OverviewData& before)
         merged.environment = now.environment;
         merged.drift = now.drift;
         overview.runs[i].data = std::make_shared<const query::RunOverview>(std::move(merged));
+        overview.runs[i].wholeBusy = before.runs[i].wholeBusy;
     }
 }
 
