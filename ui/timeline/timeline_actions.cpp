@@ -14,6 +14,9 @@
 #include <QMenu>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace tilescope::ui {
 
@@ -225,27 +228,84 @@ void TimelineActions::fillLane(QMenu& menu)
     menu.addActions({fitLanes_, showAll_, reset_});
 }
 
-// A lane is listed once, though every run has it.
+namespace {
+
+constexpr std::size_t kManyLanes = 16; // more are listed by kind
+
+QString kindTitle(query::Lane::Kind kind)
+{
+    using Kind = query::Lane::Kind;
+    switch (kind) {
+    case Kind::Ranges:
+        return TimelineActions::tr("Ranges");
+    case Kind::Frames:
+        return TimelineActions::tr("Python");
+    case Kind::Thread:
+        return TimelineActions::tr("Threads");
+    case Kind::Stream:
+        return TimelineActions::tr("Streams");
+    case Kind::Busy:
+        return TimelineActions::tr("GPU busy");
+    case Kind::Memory:
+        return TimelineActions::tr("Memory");
+    case Kind::Counter:
+        return TimelineActions::tr("Counters");
+    }
+    return {};
+}
+
+} // namespace
+
+// A lane is listed once, though every run has it; many lanes in a menu for each kind, with one entry for all of them.
 void TimelineActions::fillLanes(QMenu& menu)
 {
     menu.clear();
-    std::vector<std::string> listed;
+    qDeleteAll(menu.findChildren<QMenu*>(Qt::FindDirectChildrenOnly));
+    struct Listed {
+        std::string key;
+        LanePlace place;
+    };
+    std::vector<Listed> listed;
     const std::vector<TimelineSection>& sections = view_.scene().sections;
-    for (std::size_t s = 0; s < sections.size(); ++s) {
+    for (std::size_t s = 0; s < sections.size(); ++s)
         for (std::size_t v = 0; v < sections[s].lanes.size(); ++v) {
-            const LaneView& lane = sections[s].lanes[v];
-            const std::string key = laneKey(*sections[s].timeline, lane.lane);
-            if (std::find(listed.begin(), listed.end(), key) != listed.end())
-                continue;
-            listed.push_back(key);
-            QString title = QString::fromStdString(sections[s].timeline->lanes[lane.lane].title);
-            QAction* action = menu.addAction(title.replace(QLatin1Char('&'), QStringLiteral("&&")));
-            action->setCheckable(true);
-            action->setChecked(!lane.hidden);
-            connect(action, &QAction::toggled, this, [this, s, v](bool shown) {
-                view_.setHidden({s, v}, !shown);
-            });
+            const std::string key = laneKey(*sections[s].timeline, sections[s].lanes[v].lane);
+            if (std::ranges::find(listed, key, &Listed::key) == listed.end())
+                listed.push_back({key, {s, v}});
         }
+    std::map<query::Lane::Kind, QMenu*> kinds;
+    std::map<query::Lane::Kind, std::vector<LanePlace>> places;
+    for (const Listed& one : listed) {
+        const TimelineSection& section = sections[one.place.section];
+        const LaneView& view = section.lanes[one.place.view];
+        const query::Lane& lane = section.timeline->lanes[view.lane];
+        places[lane.kind].push_back(one.place);
+        QMenu* to = &menu;
+        if (listed.size() > kManyLanes) {
+            QMenu*& ofKind = kinds[lane.kind];
+            if (ofKind == nullptr)
+                ofKind = menu.addMenu(kindTitle(lane.kind));
+            to = ofKind;
+        }
+        QString title = QString::fromStdString(lane.title);
+        QAction* action = to->addAction(title.replace(QLatin1Char('&'), QStringLiteral("&&")));
+        action->setCheckable(true);
+        action->setChecked(!view.hidden);
+        connect(action, &QAction::toggled, this,
+                [this, place = one.place](bool shown) { view_.setHidden(place, !shown); });
+    }
+    for (const auto& [kind, ofKind] : kinds) {
+        const auto setAll = [this, all = places[kind]](bool hidden) {
+            for (const LanePlace& place : all)
+                view_.setHidden(place, hidden);
+        };
+        QAction* first = ofKind->actions().front();
+        auto* show = new QAction(tr("Show all"), ofKind);
+        auto* hide = new QAction(tr("Hide all"), ofKind);
+        connect(show, &QAction::triggered, this, [setAll] { setAll(false); });
+        connect(hide, &QAction::triggered, this, [setAll] { setAll(true); });
+        ofKind->insertActions(first, {show, hide});
+        ofKind->insertSeparator(first);
     }
     menu.addSeparator();
     menu.addActions({fold_, pin_, up_, down_, taller_, lower_});

@@ -106,6 +106,7 @@ void growScene(TimelineScene& scene, const std::vector<TimelineSection>& grown)
         }
         *links = std::move(now);
     }
+    scene.path.reset();          // its lanes may have other numbers
     scene.selectedRange.clear(); // computed again with the selection
     if (scene.selected)
         scene.selected = follow(*scene.selected);

@@ -3,6 +3,7 @@
 #include "ui/kit/label_places.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/link_lines.h"
+#include "ui/timeline/path_marks.h"
 
 #include <QPainter>
 #include <QPainterPath>
@@ -286,6 +287,7 @@ void paintSelection(QPainter& painter, const TimelineScene& scene, int width, in
         return;
     const Palette& p = colours();
     const QRect plot = scene.plot(width, height);
+    paintPath(painter, scene, width, height);
     painter.save();
     painter.setClipRect(plot);
     if (scene.instances)

@@ -18,6 +18,7 @@
 #include "ui/timeline/timeline_find.h"
 #include "ui/timeline/timeline_notebook.h"
 #include "ui/timeline/timeline_panel.h"
+#include "ui/timeline/timeline_path.h"
 #include "ui/timeline/timeline_play.h"
 #include "ui/timeline/timeline_ties.h"
 
@@ -72,6 +73,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     causes_ = new DifferenceCauses(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
     play_ = new TimelinePlay(*view_);
+    path_ = new TimelinePath(workspace, *view_, *panel_, this);
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     layout->addWidget(play_);
@@ -107,6 +109,10 @@ void TimelinePage::connectParts()
     connect(panel_, &TimelinePanel::selectionText, this, &Page::selectionText);
     connect(view_, &TimelineView::selectionChanged, this, [this] { panel_->follow(view_->scene()); });
     connect(view_, &TimelineView::spanChanged, this, [this] { panel_->follow(view_->scene()); });
+    connect(view_, &TimelineView::currentLaneChanged, this, [this] {
+        if (view_->scene().span) // whose table is that of the lane
+            panel_->follow(view_->scene());
+    });
     connect(view_, &TimelineView::lanesChanged, this, [this] { rememberSoon_.start(kRememberAfterMs); });
     connect(&workspace(), &Workspace::processChanged, this, [this] {
         panel_->setProcess(processTitle());
@@ -320,6 +326,8 @@ QString TimelinePage::command() const
         return {};
     SelectedRun run = runs_.front();
     run.span.reset();
+    if (const QString path = path_->command(); !path.isEmpty())
+        return path;
     if (!scene.span)
         return ViewCommand(run, "steps").text();
     run.span = spanIn(0);
@@ -381,6 +389,7 @@ void TimelinePage::show(AlignedSections aligned, TimelineView::Pairs pairs, bool
     ties_->setRuns(runs_);
     notebook_->setRuns(runs_);
     causes_->setRuns(runs_);
+    path_->setRuns(runs_);
     find_->findAgain();
 }
 
@@ -591,6 +600,12 @@ QWidget* TimelinePage::makeTools()
     tools->addGap();
     find_->addTo(*tools);
     tools->addStretch();
+    QPushButton* path = tools->addButton(tr("Critical path"), {});
+    path->setCheckable(true);
+    bindButton(*path, *path_->action());
+    setKeyTip(*path_->action(),
+              tr("What determines when the step ends, over the boxes and in the table below"));
+    tools->mayGo(path);
     QPushButton* play = tools->addButton(tr("Play"), {});
     bindButton(*play, *play_->toggleAction());
     makeZoom(*tools);

@@ -22,6 +22,7 @@ class TimelineActions;
 class TimelineFind;
 class TimelineNotebook;
 class TimelinePanel;
+class TimelinePath;
 class TimelinePlay;
 class TimelineTies;
 class ToolBar;
@@ -45,6 +46,7 @@ public:
     TimelineNotebook& notebook() { return *notebook_; }
     TimelineTies& ties() { return *ties_; }
     TimelinePlay& play() { return *play_; }
+    TimelinePath& path() { return *path_; }
     bool startFind() override;
     void goTo(const PageTarget& target) override;
     QString command() const override;
@@ -114,6 +116,7 @@ private:
     DifferenceCauses* causes_;
     TimelineActions* actions_;
     TimelinePlay* play_;
+    TimelinePath* path_;
 };
 
 } // namespace tilescope::ui

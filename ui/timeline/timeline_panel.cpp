@@ -8,6 +8,7 @@
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/lane_arrangement.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -92,6 +93,8 @@ void TimelinePanel::fillTable(QWidget& half)
             emit foundChosen(std::size_t(id));
         else if (shows_ == Shows::Notes)
             emit noteChosen(std::size_t(id));
+        else if (shows_ == Shows::Path)
+            emit segmentChosen(std::size_t(id));
         else
             for (const TableRow& row : table_->table().rows)
                 if (row.id == id)
@@ -187,7 +190,31 @@ struct Wanted {
     query::Stretch stretch{0, 0};
     ProcessIndex process = {}; ///< whose activity counts; none: that of all
     bool shown = true;
+    std::optional<std::size_t> lane = {}; ///< only its boxes count
 };
+
+// The lane that the keyboard's commands are about, if its boxes are kernels or ops.
+std::optional<LanePlace> chosenLane(const TimelineScene& scene)
+{
+    if (!scene.span || !scene.currentLane)
+        return {};
+    const TimelineSection& section = scene.sections[scene.currentLane->section];
+    using Kind = query::Lane::Kind;
+    const Kind kind = section.timeline->lanes[section.lanes[scene.currentLane->view].lane].kind;
+    return kind == Kind::Stream || kind == Kind::Thread ? scene.currentLane : std::nullopt;
+}
+
+// The same lane of another run.
+std::optional<std::size_t> laneLike(const TimelineScene& scene, const LanePlace& place,
+                                    const query::Timeline& timeline)
+{
+    const TimelineSection& section = scene.sections[place.section];
+    const std::string key = laneKey(*section.timeline, section.lanes[place.view].lane);
+    for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
+        if (laneKey(timeline, lane) == key)
+            return lane;
+    return {};
+}
 
 // The positions of a range in every run that has it.
 void findRanges(std::vector<Wanted>& wanted, std::size_t own, const query::TimelineItem& item)
@@ -216,16 +243,22 @@ struct Spans {
 // runs are aligned at. A range and a step are those of one process.
 void TimelinePanel::followSpan(const TimelineScene& scene)
 {
-    if (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected)))
+    if (shows_ == Shows::Path || (shows_ != Shows::Span && (keeps_ || (!scene.span && !scene.selected))))
         return;
     shows_ = Shows::Span;
     for (QPushButton* link : {filter_, flame_})
         link->setVisible(scene.span.has_value());
     std::vector<Wanted> wanted;
+    const std::optional<LanePlace> lane = chosenLane(scene);
     QString title = tr("Whole run");
     std::optional<SectionItem> range;
     if (scene.span) {
         title = tr("Span");
+        if (lane) {
+            const TimelineSection& section = scene.sections[lane->section];
+            title += QStringLiteral(", ") +
+                     QString::fromStdString(section.timeline->lanes[section.lanes[lane->view].lane].title);
+        }
     } else if (scene.selected &&
                scene.sections[scene.selected->section].timeline->lanes[scene.selected->item.lane].kind ==
                    query::Lane::Kind::Ranges) {
@@ -248,6 +281,10 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
             title = QString::fromStdString(section.timeline->titleOf(*section.step));
             title[0] = title[0].toUpper();
         }
+        if (lane) {
+            one.lane = laneLike(scene, *lane, *section.timeline);
+            one.shown = one.lane.has_value();
+        }
         wanted.push_back(std::move(one));
     }
     adding_.start(
@@ -258,7 +295,7 @@ void TimelinePanel::followSpan(const TimelineScene& scene)
             for (const Wanted& one : wanted) {
                 if (one.shown) {
                     spans.runs.push_back(spanOf(one.section.timeline, one.stretch, one.section.letter,
-                                                cancelled, one.process));
+                                                cancelled, one.process, one.lane));
                     spans.runs.back().verdict = one.section.verdict;
                 }
                 if (range)
@@ -334,6 +371,11 @@ void TimelinePanel::showNotes(const std::vector<NoteRow>& notes)
                   ? tr("none yet: press B to add one")
                   : tr("%1; Enter edits, Delete removes one").arg(counted(std::ssize(notes), "note")),
               tr("Notes"), noteRows(notes));
+}
+
+void TimelinePanel::showPath(const QString& title, const QString& words, const TableData& segments)
+{
+    showOther(Shows::Path, title, words, tr("Segments of the critical path"), segments);
 }
 
 void TimelinePanel::setCurrentFound(std::size_t box)

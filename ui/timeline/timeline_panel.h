@@ -39,6 +39,8 @@ public:
                    const std::vector<FoundBox>& boxes);
     /// Shows notes in place of the span, until something is selected.
     void showNotes(const std::vector<NoteRow>& notes);
+    /// Shows the segments of a critical path in place of the span, until showSpan(). Their ids are their numbers.
+    void showPath(const QString& title, const QString& words, const TableData& segments);
     bool showsNotes() const { return shows_ == Shows::Notes; }
     /// The table shows the span again, from the next follow() on.
     void showSpan() { shows_ = Shows::Span; }
@@ -52,6 +54,8 @@ public:
 signals:
     /// A found box was chosen in the table.
     void foundChosen(std::size_t box);
+    /// A segment of the critical path was chosen.
+    void segmentChosen(std::size_t segment);
     /// A note was chosen, is to be edited, is to be removed.
     void noteChosen(std::size_t note);
     void noteEdited(std::size_t note);
@@ -66,7 +70,7 @@ signals:
     void flameWanted();
 
 private:
-    enum class Shows { Span, Found, Notes };
+    enum class Shows { Span, Found, Notes, Path };
 
     void fillTable(QWidget& half);
     void fillDetails(QWidget& half);

@@ -70,13 +70,16 @@ QString ofWhom(const query::Timeline& timeline, ProcessIndex process)
 } // namespace
 
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
-                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process)
+                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process,
+                 std::optional<std::size_t> lane)
 {
     SpanOfRun span{letter, ofWhom(*timeline, process), timeline, stretch, {}};
     span.ofOps = std::none_of(timeline->lanes.begin(), timeline->lanes.end(),
-                              [](const query::Lane& lane) { return lane.kind == query::Lane::Kind::Stream; });
-    span.kernels = span.ofOps ? opsWithin(*timeline, stretch, cancelled, process)
-                              : kernelsWithin(*timeline, stretch, cancelled, process);
+                              [](const query::Lane& each) { return each.kind == query::Lane::Kind::Stream; });
+    if (lane)
+        span.ofOps = timeline->lanes[*lane].kind == query::Lane::Kind::Thread;
+    span.kernels = span.ofOps ? opsWithin(*timeline, stretch, cancelled, process, lane)
+                              : kernelsWithin(*timeline, stretch, cancelled, process, lane);
     if (stretch.second > stretch.first && !cancelled()) {
         span.busy = busyShare(*timeline, stretch, process);
         span.memory = memoryAcross(*timeline, stretch, process);

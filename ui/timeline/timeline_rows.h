@@ -29,8 +29,10 @@ struct SpanOfRun {
 /// Sums up the activity of the devices, or of the host if there is no device. Reads the timeline's rows; empty
 /// if cancelled.
 /// \param process  counts only this process's activity; none: all processes
+/// \param lane     counts only this lane's boxes, of a stream or a thread; none: all lanes
 SpanOfRun spanOf(std::shared_ptr<const query::Timeline> timeline, query::Stretch stretch,
-                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process = {});
+                 const QString& letter, const std::function<bool()>& cancelled, ProcessIndex process = {},
+                 std::optional<std::size_t> lane = {});
 
 /// "A 1.46 ms, busy 19.7 %, 55 kernels in 288 µs, +12.0 MiB"; of several devices the mean: "busy 19.7 % of 2 GPUs".
 QString spanWords(const SpanOfRun& span);

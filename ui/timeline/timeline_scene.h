@@ -22,6 +22,18 @@ struct SceneLink {
     bool operator==(const SceneLink&) const = default;
 };
 
+/// The critical path of a step: the stretches that it spends in rows of lanes, in order of time.
+struct ScenePath {
+    struct Part {
+        std::size_t section = 0;
+        std::size_t lane = 0; ///< of the timeline
+        std::size_t row = 0;
+        std::int64_t start = 0; ///< of the timeline
+        std::int64_t end = 0;
+    };
+    std::vector<Part> parts;
+};
+
 /// A note at an instant of a section's timeline, or over an interval of it.
 struct SceneNote {
     QString id;
@@ -45,6 +57,7 @@ struct TimelineScene {
     std::shared_ptr<const BoxSet> instances;              ///< of the selected kernel: ringed
     std::vector<SceneLink> links;                         ///< of the selected box
     std::vector<SceneLink> launches;                      ///< of all that ran in the window; pale
+    std::shared_ptr<const ScenePath> path;                ///< a critical path; null: none is shown
     std::vector<SceneNote> notes;
     std::vector<std::shared_ptr<const std::vector<RangePair>>>
         pairs;                            ///< [s]: of section s with the one above

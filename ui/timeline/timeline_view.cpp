@@ -54,6 +54,7 @@ void TimelineView::setSections(std::vector<TimelineSection> sections, bool keepW
     scene_.instances.reset();
     scene_.links.clear();
     scene_.launches.clear();
+    scene_.path.reset();
     scene_.notes.clear();
     scene_.currentLane.reset();
     scene_.laneDropAt.reset();
@@ -264,6 +265,12 @@ void TimelineView::setLaunches(std::vector<SceneLink> launches)
 void TimelineView::setNotes(std::vector<SceneNote> notes)
 {
     scene_.notes = std::move(notes);
+    viewport()->update();
+}
+
+void TimelineView::setPath(std::shared_ptr<const ScenePath> path)
+{
+    scene_.path = std::move(path);
     viewport()->update();
 }
 

@@ -76,6 +76,8 @@ public:
     void setLinks(std::vector<SceneLink> links);
     void setLaunches(std::vector<SceneLink> launches);
     void setNotes(std::vector<SceneNote> notes);
+    /// Draws a critical path over the boxes; null for none.
+    void setPath(std::shared_ptr<const ScenePath> path);
     /// Why the steps of each section and of the next one differ, in lines: the tip of the band between them.
     void setCauses(std::vector<QStringList> causes) { causes_ = std::move(causes); }
     /// The tip of the band between two runs at a point of the view; empty elsewhere, and until it is known.
@@ -126,6 +128,8 @@ signals:
     void windowChanged();
     void selectionChanged();
     void spanChanged();
+    /// Another lane is that of the keyboard's commands, or none.
+    void currentLaneChanged();
     /// Emitted with the item under the cursor, for the status bar; empty if the cursor left.
     void cursorMoved(const QString& text);
     /// The user has rearranged lanes.

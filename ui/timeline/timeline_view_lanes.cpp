@@ -163,6 +163,7 @@ void TimelineView::setCurrentLane(std::optional<LanePlace> place)
     if (scene_.currentLane == place)
         return;
     scene_.currentLane = place;
+    emit currentLaneChanged();
     describe();
     viewport()->update();
 }

@@ -1,11 +1,14 @@
 #include "ui/window/window_menus.h"
 
 #include "core/base/version.h"
+#include "ui/experiment/experiment_page.h"
+#include "ui/hosts/hosts_dialog.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/page.h"
 #include "ui/kit/view_history.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/timeline/timeline_path.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/key_sheet.h"
 #include "ui/window/main_window.h"
@@ -13,6 +16,7 @@
 #include "ui/window/recent_files.h"
 #include "ui/window/run_dock.h"
 #include "ui/window/run_edits.h"
+#include "ui/window/what_if_dialog.h"
 
 #include <QActionGroup>
 #include <QApplication>
@@ -74,6 +78,7 @@ WindowMenus::WindowMenus(MainWindow& window) : QObject(&window), window_(window)
     makeFile();
     makeEdit();
     makeView();
+    makeTools();
     makeHelp();
     for (QMenu* menu : window_.menuBar()->findChildren<QMenu*>())
         connect(menu, &QMenu::aboutToShow, menu, [menu] { giveAccessKeys(*menu); });
@@ -233,6 +238,70 @@ void WindowMenus::makeView()
     view->addAction(list);
     add(view, tr("Full screen"), QKeySequence(Qt::Key_F11),
         [this] { window_.setWindowState(window_.windowState() ^ Qt::WindowFullScreen); });
+}
+
+// What the command line has and no page shows by itself.
+void WindowMenus::makeTools()
+{
+    QMenu* tools = window_.menuBar()->addMenu(tr("&Tools"));
+    const auto timeline = [this]() -> TimelinePage& {
+        window_.showPage(QStringLiteral("timeline"));
+        return dynamic_cast<TimelinePage&>(*window_.currentPage());
+    };
+    QAction* const ofRun[] = {
+        add(tools, tr("Critical path on the timeline"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_P),
+            [timeline] { timeline().path().action()->toggle(); }),
+        add(tools, tr("What if some work took another time…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_W),
+            [this] {
+                auto* dialog = new WhatIfDialog(window_.workspace().selectedRuns().front(), &window_);
+                dialog->setAttribute(Qt::WA_DeleteOnClose);
+                dialog->show();
+            }),
+        add(tools, tr("Counters on the timeline"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_N),
+            [timeline] {
+                TimelineView& view = timeline().view();
+                if (!view.scene().sections.empty())
+                    view.toggleCounters(view.commandSection());
+            }),
+        add(tools, tr("Measure an op alone (replay)…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_L),
+            [this] { runCommand(Command::Replay); })};
+    tools->addSeparator();
+    QAction* const ofFile[] = {
+        add(tools, tr("Export for another program (Perfetto, PyTorch, Arrow, speedscope)…"),
+            QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_E), [this] { runCommand(Command::Export); }),
+        add(tools, tr("Share as a web page…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_S),
+            [this] { runCommand(Command::Share); }),
+        add(tools, tr("Merge the open recordings…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_M),
+            [this] { runCommand(Command::Merge); }),
+        add(tools, tr("Verify the recording…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_V),
+            [this] { runCommand(Command::Verify); })};
+    tools->addSeparator();
+    add(tools, tr("Compile the models of a spec…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_B),
+        [this] { runCommand(Command::Compile); });
+    add(tools, tr("Hosts…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_H),
+        [this] { dynamic_cast<ExperimentPage&>(*window_.page(QStringLiteral("experiment"))).showHosts(); });
+    for (QAction* action : ofRun) {
+        const auto follow = [this, action] { action->setEnabled(!window_.workspace().selection().empty()); };
+        connect(&window_.workspace(), &Workspace::selectionChanged, action, follow);
+        follow();
+    }
+    for (QAction* action : ofFile) {
+        const auto follow = [this, action] { action->setEnabled(!window_.workspace().files().empty()); };
+        connect(&window_.workspace(), &Workspace::filesChanged, action, follow);
+        follow();
+    }
+}
+
+void WindowMenus::runCommand(Command command)
+{
+    QStringList files;
+    for (const OpenFile& file : window_.workspace().files())
+        files << QString::fromStdString(file.file->path().string());
+    auto* dialog = new CommandDialog(command, window_.workspace().selectedRuns(), files, &window_);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &CommandDialog::recordingWritten, &window_,
+            [this](const QString& file) { window_.open({file}); });
+    dialog->show();
 }
 
 void WindowMenus::makeHelp()

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ui/window/command_dialog.h"
+
 #include <QKeySequence>
 #include <QObject>
 #include <QString>
@@ -28,7 +30,9 @@ private:
     void makeFile();
     void makeEdit();
     void makeView();
+    void makeTools();
     void makeHelp();
+    void runCommand(Command command);
     void fillRecent();
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys,
                  const std::function<void()>& does);

@@ -96,11 +96,13 @@ bool counts(const Lane& lane, Lane::Kind kind, ProcessIndex process)
 } // namespace
 
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
-                                      const std::function<bool()>& cancelled, ProcessIndex process)
+                                      const std::function<bool()>& cancelled, ProcessIndex process,
+                                      std::optional<std::size_t> only)
 {
     std::vector<Sums> sums(timeline.names.size());
-    for (const Lane& lane : timeline.lanes) {
-        if (!counts(lane, Lane::Kind::Stream, process))
+    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+        const Lane& lane = timeline.lanes[l];
+        if (!counts(lane, Lane::Kind::Stream, process) || l != only.value_or(l))
             continue;
         for (const Track& row : lane.rows) {
             if (cancelled())
@@ -114,11 +116,13 @@ std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
 }
 
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
-                                  const std::function<bool()>& cancelled, ProcessIndex process)
+                                  const std::function<bool()>& cancelled, ProcessIndex process,
+                                  std::optional<std::size_t> only)
 {
     std::vector<Sums> sums(timeline.names.size());
-    for (const Lane& lane : timeline.lanes) {
-        if (!counts(lane, Lane::Kind::Thread, process))
+    for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+        const Lane& lane = timeline.lanes[l];
+        if (!counts(lane, Lane::Kind::Thread, process) || l != only.value_or(l))
             continue;
         for (std::size_t r = 0; r < lane.rows.size(); ++r) {
             if (cancelled())

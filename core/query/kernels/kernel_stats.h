@@ -29,14 +29,17 @@ using Stretch = std::pair<std::int64_t, std::int64_t>;
 /// that begins before the stretch or ends after it counts with its part inside, so that the times of one
 /// stream add up to the time in which it was busy. Shortest, longest and mean are those of the parts.
 /// \param process  counts only activities of this process; none: of all processes
+/// \param lane     counts only those of this lane of the timeline; none: of all
 std::vector<KernelStat> kernelsWithin(const Timeline& timeline, Stretch stretch,
-                                      const std::function<bool()>& cancelled, ProcessIndex process = {});
+                                      const std::function<bool()>& cancelled, ProcessIndex process = {},
+                                      std::optional<std::size_t> lane = {});
 
 /// Like the function above, for a host's ops by self time (without the ops that they call), which is the
 /// activity of a CPU. The times of one thread add up to the time within any op; an op that only calls other
 /// ops counts as an instance without time. Ops are in rows below their callers.
 std::vector<KernelStat> opsWithin(const Timeline& timeline, Stretch stretch,
-                                  const std::function<bool()>& cancelled, ProcessIndex process = {});
+                                  const std::function<bool()>& cancelled, ProcessIndex process = {},
+                                  std::optional<std::size_t> lane = {});
 
 /// Whether an activity, by its name's number and its hue, is one of those in question.
 using ActivityChoice = std::function<bool(std::uint32_t name, Hue hue)>;

@@ -193,6 +193,9 @@ private:
             row.module = analysis::moduleOf(analysis::fromStepDown(reader_.text(source.path)));
         row.process = topology().titleOf(source.process);
         row.rank = rankOf(topology(), source.process);
+        row.thread = source.thread;
+        row.device = source.device;
+        row.stream = source.stream;
         if (analysis::areDataWorkers(source.thread)) {
             row.lane = "processes of the data loader, not recorded";
         } else if (source.thread) {

@@ -37,6 +37,9 @@ struct PathSegmentRow {
     std::string lane = {};                 ///< "thread main", "GPU 0 stream 7"
     std::string process = {};              ///< "rank 1"; empty in a run of one process
     std::optional<std::int32_t> rank = {}; ///< a collective leads to other ranks
+    ThreadId thread = {};                  ///< on which it runs; none: on a device, or not recorded
+    DeviceIndex device = {};
+    StreamId stream = {};
 };
 
 /// The critical path of a step of one process.
