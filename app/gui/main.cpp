@@ -124,8 +124,8 @@ int run(int argc, char** argv)
     const QCommandLineOption pictures(
         QStringLiteral("screenshots"),
         QStringLiteral(
-            "write pictures of every page and dialog, light and dark, and exit; with --spec only of the "
-            "experiment while it runs"),
+            "write pictures of every page and dialog, light and dark, and exit; with --page only of that "
+            "page, with --spec only of the experiment while it runs"),
         QStringLiteral("folder"));
     const QCommandLineOption size(QStringLiteral("size"),
                                   QStringLiteral("size of the window in pixels: 1366x768"),
@@ -182,6 +182,8 @@ int run(int argc, char** argv)
         ui::waitUntilSettled();
         if (parser.isSet(spec))
             ui::writeScreenshotsOfRun(window, parser.value(pictures));
+        else if (parser.isSet(page))
+            ui::writeScreenshotOfPage(window, parser.value(pictures));
         else
             ui::writeScreenshots(window, parser.value(pictures));
         ui::finishBackgroundWork();

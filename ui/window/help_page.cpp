@@ -9,6 +9,7 @@
 #include <QDesktopServices>
 #include <QDir>
 #include <QHBoxLayout>
+#include <QImage>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QScrollBar>
@@ -181,8 +182,41 @@ void HelpPage::render()
     browser_->document()->setLayoutEnabled(false);
     browser_->setMarkdown(text);
     dress();
+    fitPictures();
     browser_->document()->setLayoutEnabled(true);
     browser_->verticalScrollBar()->setValue(scrolled);
+}
+
+// Pictures are no wider than the text.
+void HelpPage::fitPictures()
+{
+    QTextDocument& document = *browser_->document();
+    const double room = browser_->viewport()->width() - 2 * document.documentMargin();
+    for (QTextBlock block = document.begin(); block.isValid(); block = block.next())
+        for (auto part = block.begin(); !part.atEnd(); ++part) {
+            const QTextFragment fragment = part.fragment();
+            if (!fragment.charFormat().isImageFormat())
+                continue;
+            QTextImageFormat format = fragment.charFormat().toImageFormat();
+            const QImage picture(helpFolder().filePath(format.name()));
+            if (picture.isNull())
+                continue;
+            format.setWidth(std::max(1.0, std::min(room, double(picture.width()))));
+            format.setHeight(format.width() * picture.height() / picture.width());
+            QTextCursor cursor(&document);
+            cursor.setPosition(fragment.position());
+            cursor.setPosition(fragment.position() + fragment.length(), QTextCursor::KeepAnchor);
+            cursor.setCharFormat(format);
+            QTextBlockFormat whole; // no room above the picture
+            whole.setLineHeight(100, QTextBlockFormat::ProportionalHeight);
+            cursor.mergeBlockFormat(whole);
+        }
+}
+
+void HelpPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    fitPictures();
 }
 
 // Replaces Qt's default style for Markdown: thin lines, our code font, a readable text width.

@@ -36,12 +36,14 @@ public:
 
 protected:
     void showRuns(const std::vector<SelectedRun>&) override {} // it is about none
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void readTopics();
     void fillList();
     void render();
     void dress();
+    void fitPictures();
 
     std::vector<HelpTopic> topics_;
     std::function<QString()> keys_;

@@ -279,6 +279,19 @@ void writeScreenshots(MainWindow& window, const QString& folder)
     Theme::instance().apply(before);
 }
 
+void writeScreenshotOfPage(MainWindow& window, const QString& folder)
+{
+    if (!QDir().mkpath(folder))
+        throw Error{.what = "cannot make the folder", .where = folder.toStdString()};
+    waitUntilSettled();
+    constexpr int kSmallest = 0; // the compression level
+    QBuffer png;
+    png.open(QIODevice::WriteOnly);
+    window.grab().save(&png, "PNG", kSmallest);
+    writeOutput(QStringLiteral("%1/%2.png").arg(folder, window.currentPageName()).toStdString(),
+                png.data().toStdString());
+}
+
 void writeScreenshotsOfRun(MainWindow& window, const QString& folder)
 {
     if (!QDir().mkpath(folder))

@@ -14,6 +14,10 @@ void waitUntilSettled();
 /// \throws Error  a picture cannot be written
 void writeScreenshots(MainWindow& window, const QString& folder);
 
+/// Writes a PNG of the page that is shown, in the window's theme: PAGE.png, as small as it can be.
+/// \throws Error  the picture cannot be written
+void writeScreenshotOfPage(MainWindow& window, const QString& folder);
+
 /// Runs the experiment that is in the editor, writes experiment_running_light.png and experiment_running_dark.png while it
 /// runs, and ends it. Its recording goes into the folder.
 /// \throws Error  a picture cannot be written, or the experiment does not begin to run
