@@ -161,6 +161,8 @@ void AdviceReading::add(const ApiCall& call)
         return;
     if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
         longLaunches_.emplace(call.correlation.value, LongLaunch{time, call.name});
+    if (call.kind == ApiKind::Launch && call.correlation && launchesGraph(call.name))
+        graphLaunches_.insert(call.correlation.value);
     switch (call.kind) {
     case ApiKind::Overhead:
         trace_.host.tracing.push_back(time);
@@ -207,7 +209,7 @@ void AdviceReading::add(const DeviceEvent& event)
         trace_.copies.push_back({number, event.bytes});
     if (trace_.kinds[kind].work == analysis::DeviceWork::Communication)
         trace_.communications.emplace_back(number, event.correlation.value);
-    if (event.graphNode != 0)
+    if (event.graphNode != 0 || graphLaunches_.contains(event.correlation.value))
         trace_.replayed.push_back(number);
     trace_.activities.push_back({{event.start, event.end}, kind, event.device, event.stream});
     if (event.start > busyUntil_)
@@ -328,6 +330,14 @@ bool AdviceReading::addStart(std::string kind, StringId name, ThreadId thread, c
                                                        .name = std::string(textOf_(name)),
                                                        .note = std::string(nounOf(known->second))})});
     return true;
+}
+
+bool AdviceReading::launchesGraph(StringId call)
+{
+    const auto [known, isNew] = graphCalls_.try_emplace(call, false);
+    if (isNew)
+        known->second = textOf_(call).find("GraphLaunch") != std::string_view::npos;
+    return known->second;
 }
 
 void AdviceReading::addCode(const analysis::Interval& time)

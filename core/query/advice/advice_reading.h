@@ -124,6 +124,7 @@ private:
     void addLoading(std::string kind, StringId name, ThreadId thread, Timestamp start, Timestamp end);
     /// \return  whether the event is start-up
     bool addStart(std::string kind, StringId name, ThreadId thread, const analysis::Interval& time);
+    bool launchesGraph(StringId call);
     /// Some thread is in an op or a call.
     void addCode(const analysis::Interval& time);
     void cover(Timestamp start, Timestamp end);
@@ -192,6 +193,8 @@ private:
         startCauses_;                                            ///< by name, and whether it was a first call
     std::unordered_map<std::uint32_t, LongLaunch> longLaunches_; ///< by correlation
     std::unordered_set<StringId> launchedNames_;
+    std::unordered_map<StringId, bool> graphCalls_;   ///< by name
+    std::unordered_set<std::uint32_t> graphLaunches_; ///< correlations
 };
 
 } // namespace tilescope::query

@@ -4,8 +4,10 @@
 #include "core/base/quantity.h"
 #include "core/base/shell_word.h"
 #include "core/query/advice/advice_words.h"
+#include "core/query/steps/step_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -15,10 +17,25 @@ using analysis::AdviceRule;
 using analysis::Stake;
 using quantity::Unit;
 
+namespace {
+
+/// Whether what the rule asks for makes kernels shorter, but not fewer.
+bool shortensKernels(AdviceRule rule)
+{
+    constexpr std::array kRules{AdviceRule::LowOccupancy,  AdviceRule::TensorCores,
+                                AdviceRule::KernelStalls,  AdviceRule::IdleTensorPipe,
+                                AdviceRule::ExcessTraffic, AdviceRule::LowIssue,
+                                AdviceRule::ReducedClocks};
+    return std::ranges::find(kRules, rule) != kRules.end();
+}
+
+} // namespace
+
 Advisor::Advisor(const store::RunReader& reader, AdviceTraces traces)
     : reader_(reader), traces_(std::move(traces)),
       waiting_(waitingRecords(reader, {.run = traces_.run.run, .topology = traces_.topology})),
-      onGpu_(traces_.any(&AdviceTrace::onGpu)), isWhole_(traces_.any(&AdviceTrace::isWhole))
+      methods_(methodsInUse(traces_)), onGpu_(traces_.any(&AdviceTrace::onGpu)),
+      isWhole_(traces_.any(&AdviceTrace::isWhole))
 {
 }
 
@@ -55,6 +72,7 @@ AdviceTable Advisor::judge(const RankDelays& delays)
     judgeStalls();
     judgeHardware();
     std::ranges::stable_sort(table_.rows, std::greater(), &Advice::atStake);
+    putHiddenLast();
     std::ranges::sort(table_.unjudged, {}, &UnjudgedRule::rule);
     for (std::size_t i = 0; i < analysis::kAdviceRules; ++i) {
         const auto rule = static_cast<AdviceRule>(i);
@@ -65,6 +83,25 @@ AdviceTable Advisor::judge(const RankDelays& delays)
             table_.silent.push_back(rule);
     }
     return std::move(table_);
+}
+
+void Advisor::putHiddenLast()
+{
+    if (isWhole_ || !onGpu_)
+        return;
+    std::int64_t launchBound = 0;
+    std::int64_t all = 0;
+    for (const StepRow& row : steps(reader_, {.run = traces_.run.run, .topology = traces_.topology}).rows)
+        if (traces_.choice.isTypical(row.numbers.process, row.step)) {
+            ++all;
+            launchBound += row.verdict() == analysis::StepVerdict::LaunchBound ? 1 : 0;
+        }
+    if (2 * launchBound <= all)
+        return;
+    const auto firstHidden = std::ranges::stable_partition(
+        table_.rows, [](const Advice& advice) { return !shortensKernels(advice.rule); });
+    for (Advice& advice : firstHidden)
+        advice.sentence += " Most steps are launch-bound: shorter kernels alone do not make them shorter.";
 }
 
 bool Advisor::hasGpuFor(AdviceRule rule)
@@ -121,7 +158,7 @@ void Advisor::add(AdviceRule rule, const Stake& stake, Advice advice)
     if (advice.bound.empty())
         advice.bound = boundOf(rule, onGpu_);
     if (advice.remedy.empty())
-        advice.remedy = remedyOf(rule);
+        advice.remedy = remedyOf(rule, methods_);
     advice.atStake = stake.time;
     for (const analysis::StakePart& part : stake.parts) {
         if (part.atStake.count() <= 0)

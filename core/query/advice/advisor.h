@@ -3,6 +3,7 @@
 #include "core/analysis/advice/stake.h"
 #include "core/query/advice/advice_table.h"
 #include "core/query/advice/advice_trace.h"
+#include "core/query/advice/methods_in_use.h"
 #include "core/query/advice/waiting_advice.h"
 #include "core/query/generation/generation_table.h"
 #include "core/query/kernels/kernel_use.h"
@@ -52,6 +53,8 @@ private:
     using AdviceRule = analysis::AdviceRule;
     using Stake = analysis::Stake;
 
+    /// Of steps that the host limits, what only shortens kernels comes after the rest, and says so.
+    void putHiddenLast();
     void cannotJudge(AdviceRule rule, std::string why) { table_.unjudged.push_back({rule, std::move(why)}); }
     /// Whether there is GPU activity; otherwise notes why the rule is not judged.
     bool hasGpuFor(AdviceRule rule);
@@ -182,6 +185,7 @@ private:
     const store::RunReader& reader_;
     AdviceTraces traces_;
     WaitingAdvice waiting_;
+    MethodsInUse methods_;
     bool onGpu_;
     bool isWhole_;                 ///< no steps were recorded
     Nanoseconds idle_{0};          ///< of the GPUs in all steps, for reasons that the recording may hold

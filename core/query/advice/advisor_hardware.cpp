@@ -261,7 +261,7 @@ void Advisor::judgeTensorPipe(const KernelUses& uses)
         advice.command = showKernel("inside", *finding.kind);
     } else {
         advice.remedy = "Record with --inside as well, which says what its warps wait for. " +
-                        std::string(remedyOf(AdviceRule::IdleTensorPipe));
+                        remedyOf(AdviceRule::IdleTensorPipe, methods_);
         advice.command = show("metrics");
     }
     add(AdviceRule::IdleTensorPipe, finding.stake, std::move(advice));

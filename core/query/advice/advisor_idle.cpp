@@ -104,7 +104,8 @@ std::string Advisor::costliest(std::initializer_list<HostCause> causes, Nanoseco
 std::string Advisor::moduleText(Nanoseconds stake) const
 {
     const std::optional<WaitingLine> module = waiting_.module();
-    if (!module || !isWorthNaming(module->time) || module->time > stake)
+    if (!module || !isWorthNaming(module->time) || module->time > stake || methods_.compiles ||
+        methods_.replays())
         return {};
     return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
            module->place + ": compile that module.";

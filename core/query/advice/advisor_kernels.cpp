@@ -77,10 +77,13 @@ void Advisor::judgeSmallKernels()
 {
     if (!hasGpuFor(AdviceRule::SmallKernels))
         return;
-    const Stake stake = sumOver([this](const AdviceTrace& trace) {
+    std::map<std::uint32_t, KernelOrigin> origins; // by source
+    const Stake stake = sumOver([&](const AdviceTrace& trace) {
         std::vector<std::uint32_t> sources;
-        for (const ActivityKind& kind : trace.kinds)
+        for (const ActivityKind& kind : trace.kinds) {
             sources.push_back(kernelSource(kind));
+            origins.emplace(sources.back(), originOf(kind));
+        }
         std::vector<analysis::StreamActivity> activities;
         activities.reserve(trace.activities.size());
         for (const AdviceTrace::Activity& each : trace.activities) {
@@ -92,13 +95,20 @@ void Advisor::judgeSmallKernels()
         }
         return smallKernels(std::move(activities), trace.walls);
     });
-    find(AdviceRule::SmallKernels, stake, show("kernels"), [&] {
-        return countText(stake, "kernel") + inAStep() +
-               (stake.parts.size() == 1 && stake.parts.front().count == 1 ? " is" : " are") +
-               " shorter than 10 µs and follow each other; all but the longest of each series "
-               "take " +
-               timeText(stake.time) + ".";
-    });
+    if (!isWorthNaming(stake.time))
+        return;
+    std::array<double, kKernelOrigins> shares{};
+    for (const analysis::StakePart& part : stake.parts)
+        shares[static_cast<std::size_t>(origins[part.group])] +=
+            static_cast<double>(part.atStake.count()) / static_cast<double>(stake.time.count());
+    add(AdviceRule::SmallKernels, stake,
+        {.sentence = countText(stake, "kernel") + inAStep() +
+                     (stake.parts.size() == 1 && stake.parts.front().count == 1 ? " is" : " are") +
+                     " shorter than 10 µs and follow each other; all but the longest of each series "
+                     "take " +
+                     timeText(stake.time) + ".",
+         .remedy = remedyOfSmallKernels(shares, methods_),
+         .command = show("kernels")});
 }
 
 void Advisor::judgeLayouts()

@@ -319,6 +319,125 @@ TEST_F(AdviceTables, SmallNeighboursCouldBeOneKernel)
     EXPECT_THAT(found.sentence, HasSubstr("2 kernels in a step"));
 }
 
+TEST_F(AdviceTables, RemediesLeaveOutWhatIsDoneAlready)
+{
+    const auto smallKernels = [this](std::string_view first, std::string_view second) {
+        return only(adviceFor([&](FakeTrace& trace, std::int64_t start) {
+                        longKernel(trace, start, 800'000);
+                        for (int i = 0; i < 6; ++i)
+                            trace
+                                .kernel(i % 2 == 0 ? first : second, start + 800'000 + 9'000 * i,
+                                        start + 808'000 + 9'000 * i)
+                                .launchedAt(start);
+                    }),
+                    AdviceRule::SmallKernels)
+            .remedy;
+    };
+    constexpr std::string_view kAdd =
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)";
+    constexpr std::string_view kForeach =
+        "void at::native::(anonymous "
+        "namespace)::multi_tensor_apply_kernel<at::native::TensorListMetadata<2>, "
+        "at::native::BinaryOpScalarFunctor<float, 2, 1, 1> >(int)";
+    constexpr std::string_view kFused =
+        "void at::native::(anonymous "
+        "namespace)::multi_tensor_apply_kernel<at::native::FusedOptimizerTensorListMetadata<4>, "
+        "at::native::FusedAdamMathFunctor<float, 4> >(int)";
+    EXPECT_EQ(smallKernels(kAdd, kForeach),
+              "Fuse them: torch.compile for chains of element-wise work, a fused optimizer.");
+    EXPECT_EQ(smallKernels(kAdd, kFused), "Fuse them: torch.compile for chains of element-wise work.");
+    EXPECT_THAT(smallKernels(kAdd, "triton_poi_fused_add_0"), HasSubstr("outside of the compiled parts"));
+    const std::string compiled = smallKernels("triton_poi_fused_add_0", "triton_red_fused_mean_1");
+    EXPECT_THAT(compiled, HasSubstr("of TorchInductor, which has fused them already"));
+    EXPECT_THAT(compiled, ::testing::Not(HasSubstr("torch.compile")));
+    EXPECT_THAT(smallKernels("loop_multiply_fusion", "input_reduce_fusion_3"), HasSubstr("of XLA"));
+    EXPECT_EQ(smallKernels("add", "mul"), "Fuse them: one kernel for a chain of element-wise work.")
+        << "nothing tells whose program it is";
+}
+
+TEST_F(AdviceTables, ALaunchBoundStepThatReplaysGraphsIsNotToldToDoSo)
+{
+    const auto launchRemedy = [this](std::string_view name, int graphNodes) {
+        return only(adviceFor(
+                        [&](FakeTrace& trace, std::int64_t start) {
+                            for (int i = 0; i < 10; ++i)
+                                trace.kernel(name, start + i * 100'000, start + i * 100'000 + 50'000)
+                                    .launchedAt(start + i * 100'000 - 5'000);
+                        },
+                        [&](TraceBatch& batch, StringTable&) {
+                            for (std::size_t i = 0; i < batch.deviceEvents.size(); ++i)
+                                if (i % 10 < static_cast<std::size_t>(graphNodes))
+                                    batch.deviceEvents[i].graphNode = 1 + i % 10;
+                        }),
+                    AdviceRule::LaunchBound)
+            .remedy;
+    };
+    EXPECT_THAT(launchRemedy("void at::native::add_kernel<float>(int)", 0),
+                HasSubstr("torch.compile with mode reduce-overhead"));
+    EXPECT_EQ(launchRemedy("add_kernel", 0),
+              "Replay the step as a CUDA graph, or launch fewer and larger kernels.");
+    EXPECT_THAT(launchRemedy("triton_poi_fused_add_0", 0), HasSubstr("is compiled already"));
+    EXPECT_THAT(launchRemedy("loop_add_fusion", 0), HasSubstr("jax.jit"));
+    EXPECT_THAT(launchRemedy("triton_poi_fused_add_0", 8),
+                HasSubstr("CUDA graphs replay 80.0 % of the GPU's work already"));
+}
+
+TEST_F(AdviceTables, WhereTheHostDecidesShorterKernelsComeLast)
+{
+    // Busy for 80 % of the time, with products in fp32 that the tensor cores would do in a fraction of it.
+    const auto plant = [](FakeTrace& trace, std::int64_t start) {
+        for (int i = 0; i < 10; ++i)
+            trace.kernel("ampere_sgemm_128x64_tn", start + 100'000 * i + 20'000, start + 100'000 * (i + 1))
+                .launchedAt(start + 100'000 * i + 15'000);
+    };
+    const AdviceTable table = adviceFor(plant);
+    EXPECT_EQ(table.rows.front().rule, AdviceRule::LaunchBound);
+    const Advice products = only(table, AdviceRule::TensorCores);
+    EXPECT_GT(products.atStake, table.rows.front().atStake);
+    EXPECT_THAT(products.sentence, HasSubstr("Most steps are launch-bound"));
+    // The GPU is busy, and the host ahead: now the products decide.
+    const AdviceTable busy = adviceFor([](FakeTrace& trace, std::int64_t start) {
+        for (int i = 0; i < 10; ++i)
+            trace.kernel("ampere_sgemm_128x64_tn", start + 100'000 * i, start + 100'000 * (i + 1))
+                .launchedAt(start);
+    });
+    EXPECT_EQ(busy.rows.front().rule, AdviceRule::TensorCores);
+    EXPECT_THAT(busy.rows.front().sentence, ::testing::Not(HasSubstr("launch-bound")));
+}
+
+TEST_F(AdviceTables, KernelsThatOneGraphLaunchStartsAreReplayed)
+{
+    const auto plant = [](FakeTrace& trace, std::int64_t start) {
+        trace.call("cudaGraphLaunch", ApiKind::Launch, start, start + 5'000);
+        for (int i = 0; i < 10; ++i)
+            trace.kernel("add_kernel", start + 10'000 + i * 80'000, start + 60'000 + i * 80'000)
+                .launchedAt(start);
+    };
+    const AdviceTable table = adviceFor(plant, [](TraceBatch& batch, StringTable&) {
+        for (ApiCall& call : batch.apiCalls)
+            call.correlation = CorrelationId{static_cast<std::uint32_t>(100 + call.step)};
+        for (DeviceEvent& event : batch.deviceEvents)
+            event.correlation = CorrelationId{static_cast<std::uint32_t>(100 + event.step)};
+    });
+    EXPECT_THAT(only(table, AdviceRule::LaunchBound).remedy, HasSubstr("CUDA graphs replay 100 %"));
+}
+
+TEST_F(AdviceTables, LoadingByWorkersAsksForMoreOfThem)
+{
+    const auto remedyWith = [this](std::string_view iterator) {
+        return only(adviceFor([&](FakeTrace& trace, std::int64_t start) {
+                        trace.range("enumerate(DataLoader)#" + std::string(iterator) + ".__next__", start,
+                                    start + 300'000);
+                        longKernel(trace, start + 310'000, 690'000);
+                    }),
+                    AdviceRule::DataLoading)
+            .remedy;
+    };
+    EXPECT_THAT(remedyWith("_SingleProcessDataLoaderIter"), HasSubstr("in other processes"));
+    EXPECT_THAT(remedyWith("_MultiProcessingDataLoaderIter"),
+                HasSubstr("Worker processes load the batches already"));
+}
+
 TEST_F(AdviceTables, LowOccupancyNamesTheLimit)
 {
     const auto step = [](FakeTrace& trace, std::int64_t start) { longKernel(trace, start); };
