@@ -6,6 +6,8 @@
 #include "core/query/calls/idle_tree.h"
 #include "core/query/waiting/compared_lines.h"
 #include "core/query/waiting/source_folders.h"
+#include "core/store/run_writer.h"
+#include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/waiting_fixture.h"
 
@@ -22,6 +24,7 @@ namespace tilescope::query {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class WaitingTables : public ::testing::Test {
 protected:
@@ -192,6 +195,62 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
     EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("Most at train.py:26 in main: "));
     EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
+}
+
+/// The sentence of the finding about synchronization of two steps of 10 ms, in each of which one call waits.
+/// \param from    when the call begins; the GPU works until 1 ms after the step's start
+/// \param until   when it ends, and the next kernel is launched
+/// \param loading  from when until the call's end the thread is in a range that loads data
+std::string synchronizationAt(const std::filesystem::path& file, std::int64_t from, std::int64_t until,
+                              std::optional<std::int64_t> loading = {})
+{
+    constexpr std::int64_t kStep = 10'000'000;
+    testing::FakeTrace trace;
+    HostSamples samples{.stacks = {{kNoStack, "train.py(3): step", 7}}, .threads = {{ThreadId{1}, {}}}};
+    std::vector<HostSample>& taken = samples.threads[0].samples;
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t start = kStep * (i + 1);
+        trace.step(i, start, start + kStep);
+        taken.push_back({timestampAt(start), 0, SampleState::kLaunch});
+        trace.kernel("a", start + 5'000, start + 1'000'000).launchedAt(start);
+        trace.call("cudaStreamSynchronize", ApiKind::Synchronize, start + from, start + until);
+        if (loading)
+            trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start + *loading,
+                        start + until);
+        for (std::int64_t at = from + 50'000; at < until; at += 100'000)
+            taken.push_back({timestampAt(start + at), 0, SampleState::kInCall});
+        taken.push_back({timestampAt(start + until + 1'000), 0, SampleState::kLaunch});
+        trace.kernel("b", start + until + 6'000, start + kStep).launchedAt(start + until + 1'000);
+    }
+    TraceBatch batch = trace.batch();
+    for (DeviceEvent& event : batch.deviceEvents)
+        event.launchThread = ThreadId{1};
+    store::RunWriter writer(file, trace.strings());
+    writer.beginRun({.name = "python train.py",
+                     .workload = "trace",
+                     .specJson = R"-({"workload":"trace","format":"recording","file":"train"})-",
+                     .specHash = "hash",
+                     .program = "Tilescope test"});
+    writer.writeEnvironment(std::vector<EnvironmentEntry>{
+        {"record.host_samples", "10000 samples a second, 0.1 % of the wake-ups late", ""}});
+    writer.write(batch);
+    writer.writeHostSamples({&samples, 1});
+    RunResult result;
+    result.device = "cuda:0";
+    writer.endRun(result);
+    const AdviceTable table = advice(store::RunReader(file), {});
+    const auto row = std::ranges::find(table.rows, analysis::AdviceRule::Synchronization, &Advice::rule);
+    return row == table.rows.end() ? std::string() : row->sentence;
+}
+
+TEST_F(WaitingTables, AdviceNamesNoLineThatTakesMoreThanIsAtStake)
+{
+    const std::string all = synchronizationAt(folder_ / "all.tscope", 0, 1'200'000);
+    EXPECT_THAT(all, HasSubstr("Most at train.py:7 in step: ")) << "the wait is what is at stake";
+    // Of 5 ms of idle time in the call, most counts as loading of data.
+    const std::string little = synchronizationAt(folder_ / "little.tscope", 800'000, 6'000'000, 1'200'000);
+    EXPECT_THAT(little, HasSubstr("The GPU is idle for 201 µs"));
+    EXPECT_THAT(little, Not(HasSubstr("Most at")));
 }
 
 TEST_F(WaitingTables, SourceIsOfTheFileThatRan)
