@@ -48,8 +48,8 @@ std::string_view frameworkOfStep(std::string_view name)
 
 std::string_view wordOf(StepType type)
 {
-    static constexpr std::array<std::string_view, 5> kWords{"train", "validation", "prefill", "decode",
-                                                            "other"};
+    static constexpr std::array<std::string_view, 6> kWords{"train",  "validation", "prefill",
+                                                            "decode", "generate",   "other"};
     return kWords[static_cast<std::size_t>(type)];
 }
 
@@ -68,8 +68,10 @@ StepType stepTypeOf(std::string_view name)
         return StepType::Validation;
     if (has("prefill"))
         return StepType::Prefill;
-    if (has("decode") || has("generate"))
+    if (has("decode"))
         return StepType::Decode;
+    if (has("generate"))
+        return StepType::Generate;
     return has("train") ? StepType::Train : StepType::Other;
 }
 

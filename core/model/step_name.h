@@ -14,8 +14,8 @@ bool isNamedLikeStep(std::string_view name);
 /// The framework that marks its iterations with ranges of this name: SGLang, vLLM, TensorRT-LLM, llama.cpp, Lightning. Empty: none.
 std::string_view frameworkOfStep(std::string_view name);
 
-/// What an iteration of a program does.
-enum class StepType : std::uint8_t { Train, Validation, Prefill, Decode, Other };
+/// What an iteration of a program does. Generate processes prompts and then decodes them.
+enum class StepType : std::uint8_t { Train, Validation, Prefill, Decode, Generate, Other };
 
 /// train, validation, …
 std::string_view wordOf(StepType type);

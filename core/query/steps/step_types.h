@@ -10,8 +10,8 @@
 namespace tilescope::query {
 
 /// What the steps of a run do, by the number of their process in the run (-1: the only one) and their own. A step whose name
-/// says nothing trains if an optimizer's step, or a backward pass, is among its ranges, and is prefill or decode if its first phase
-/// of that name is. Reads the ranges of the run.
+/// says nothing trains if an optimizer's step, or a backward pass, is among its ranges, otherwise it is what its phases are: prefill,
+/// decode, or generate if both are there. Reads the ranges of the run.
 using StepTypes = std::map<std::pair<std::int32_t, std::int32_t>, StepType>;
 StepTypes stepTypes(const store::RunReader& reader, RunId run);
 

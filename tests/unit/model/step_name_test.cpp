@@ -27,6 +27,8 @@ TEST(StepName, SaysWhatTheStepDoes)
         {"[pl][profile][Strategy]SingleDeviceStrategy.validation_step", StepType::Validation},
         {"train_step 3", StepType::Train},
         {"eval_step_3", StepType::Validation},
+        {"generate", StepType::Generate},
+        {"decode_step 3", StepType::Decode},
         {"ProfilerStep#3", StepType::Other}};
     for (const auto& [name, type] : names)
         EXPECT_EQ(stepTypeOf(name), type) << name << ": " << wordOf(stepTypeOf(name));
