@@ -15,7 +15,7 @@ constexpr std::size_t kMostOfFew = 3;       ///< that are left out of fewer step
 constexpr std::size_t kMostShare = 5;       ///< one in so many may be left out
 constexpr double kOtherLevel = 1.1;         ///< ratio
 constexpr double kLong = 1.5;               ///< times the others
-constexpr double kLongBesideOne = 3;        ///< the same if only one step follows
+constexpr double kLongBesideOne = 3;        ///< the same if only one step follows, or all later ones vary
 constexpr double kShort = 0.5;              ///< times the others
 constexpr double kDeviations = 6;           ///< an outlier is so many away from the median
 constexpr double kNormalDeviation = 1.4826; ///< of a median absolute deviation
@@ -92,6 +92,10 @@ TypicalSteps typicalSteps(std::span<const double> walls)
         steps.before = median(walls.first(settled));
         steps.after = median(walls.subspan(settled));
     }
+    // However much the later ones vary.
+    while (from < std::min(kMostOfFew, most) &&
+           walls[from] > kLongBesideOne * *std::ranges::max_element(walls.subspan(from + 1)))
+        steps.isTypical[from++] = false;
     // A change of level makes its rarer level look like outliers.
     const std::vector<std::size_t> outliers = outliersOf(walls, from);
     if (from + outliers.size() <= most && !recur(outliers))

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -184,8 +185,9 @@ struct JointStep {
 
 class StepChooser {
 public:
-    StepChooser(const store::RunReader& reader, RunId run, StepChoice choice)
-        : times_(reader, run), choice_(std::move(choice))
+    /// \param hasOwnWarmUp  the steps follow steps that were not traced: of Tilescope's own run
+    StepChooser(const store::RunReader& reader, RunId run, StepChoice choice, bool hasOwnWarmUp)
+        : times_(reader, run), choice_(std::move(choice)), hasOwnWarmUp_(hasOwnWarmUp)
     {
     }
 
@@ -200,8 +202,11 @@ public:
             if (!step.longest || step.longest->partition.wall.length() < row.partition.wall.length())
                 step.longest = &row;
         }
-        for (const auto& [program, steps] : programs)
-            chooseByType(steps);
+        for (auto& [program, steps] : programs)
+            if (hasOwnWarmUp_)
+                chooseAfterWarmUp(steps);
+            else
+                chooseByType(steps);
         if (!choice_.leftOut.empty())
             choice_.summary = std::to_string(all_ - left_) + " of " + choice_.counted(all_) + causesText();
         return std::move(choice_);
@@ -213,9 +218,30 @@ private:
         double time = 0;
     };
 
-    /// Steps of the type that takes most of the time stand for the program.
-    void chooseByType(const std::map<std::int32_t, JointStep>& steps)
+    /// A recorder that ends with a mark begins a step in which the program does nothing more.
+    void leaveOutLastOfNoWork(std::map<std::int32_t, JointStep>& steps)
     {
+        const auto works = [](const StepRow* row) { return row->partition.gpuBusy.count() > 0; };
+        const JointStep last = steps.rbegin()->second;
+        const bool othersWork = std::ranges::any_of(
+            steps, [&works](const auto& entry) { return std::ranges::any_of(entry.second.rows, works); });
+        if (!othersWork || std::ranges::any_of(last.rows, works))
+            return;
+        LeftOut& alike = alike_[{"has no work for the GPU", "have no work for the GPU"}];
+        alike.steps.push_back(last.longest->step);
+        alike.time += last.wall();
+        ++all_;
+        ++left_;
+        for (const StepRow* each : last.rows)
+            choice_.leftOut[{each->numbers.process.value_or(kOnlyProcess), each->step}] =
+                "has no work for the GPU, unlike the others";
+        steps.erase(std::prev(steps.end()));
+    }
+
+    /// Steps of the type that takes most of the time stand for the program.
+    void chooseByType(std::map<std::int32_t, JointStep>& steps)
+    {
+        leaveOutLastOfNoWork(steps);
         std::map<StepType, std::map<std::int32_t, JointStep>> types;
         std::map<StepType, double> times;
         const bool trains = std::ranges::any_of(steps, [this](const auto& entry) {
@@ -236,6 +262,31 @@ private:
             else
                 for (const auto& [number, step] : list)
                     leaveOutType(step, type);
+        }
+    }
+
+    /// What begins with the traced steps, such as sampling of kernels, can make the first ones long.
+    void chooseAfterWarmUp(const std::map<std::int32_t, JointStep>& steps)
+    {
+        constexpr std::size_t kFewest = 4;
+        constexpr double kMuchLonger = 3;
+        const auto typeOf = [this](const auto& entry) {
+            return choice_.typeOf(entry.second.longest->numbers.process, entry.first);
+        };
+        std::vector<double> walls; // of the type of the first
+        for (const auto& entry : steps)
+            if (typeOf(entry) == typeOf(*steps.begin()))
+                walls.push_back(entry.second.wall());
+        all_ += std::ssize(steps);
+        if (walls.size() < kFewest)
+            return;
+        const double usual = analysis::median(walls);
+        std::int32_t place = 0;
+        for (const auto& entry : steps) {
+            const double wall = entry.second.wall();
+            if (place == kFirstSteps || wall < kMuchLonger * usual || typeOf(entry) != typeOf(*steps.begin()))
+                return;
+            leaveOut(entry.second, place++, wall, usual);
         }
     }
 
@@ -317,6 +368,7 @@ private:
 
     StartTimesReading times_;
     StepChoice choice_;
+    bool hasOwnWarmUp_;
     std::int64_t all_ = 0;
     std::int64_t left_ = 0;
     std::map<std::pair<std::string, std::string>, LeftOut> alike_; ///< by words for one step and for several
@@ -361,8 +413,9 @@ StepChoice stepChoice(const store::RunReader& reader, RunId run, const ProcessQu
         choice.types = stepTypes(reader, run);
         choice.source = sourceOf(factOf(reader.environment(run), "steps.source"));
         choice.areInferred = choice.source == "inferred";
-        if (!topology.allSteps && chooseRun(reader, run).coversRecording())
-            choice = StepChooser(reader, run, std::move(choice)).choose(recordedSteps(reader, run));
+        if (!topology.allSteps)
+            choice = StepChooser(reader, run, std::move(choice), !chooseRun(reader, run).coversRecording())
+                         .choose(recordedSteps(reader, run));
     });
     return choice;
 }

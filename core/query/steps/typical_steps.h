@@ -21,7 +21,8 @@ namespace tilescope::query {
 using StartTimes = std::array<Nanoseconds, analysis::kStartCauses>;
 
 /// Which steps of a recording stand for the program (analysis::typicalSteps()): those of the type that takes most of the time,
-/// without outliers among them. Of Tilescope's own runs all do: they have warm-up steps of their own.
+/// without outliers among them. Of Tilescope's own runs, which have warm-up steps of their own, all do but for first ones that take
+/// three times the median and more.
 struct StepChoice {
     /// Why a step is left out, by the number of its process in the run and its own: "compiles: 29.8 s instead of 5.1 ms".
     std::map<std::pair<std::int32_t, std::int32_t>, std::string> leftOut = {};

@@ -41,6 +41,15 @@ TEST(TypicalSteps, OfFewStepsOnlyTheFirstThreeAreLeftOut)
     EXPECT_EQ(leftOut({}), Numbers{});
 }
 
+TEST(TypicalSteps, AFirstStepFarAboveAllLaterOnesIsLeftOutHoweverTheseVary)
+{
+    std::vector<double> walls{4852, 171, 159, 158, 154, 159, 159, 158, 279, 488, 150, 152, 774, 471, 292,
+                              155,  751, 343, 361, 160, 755, 396, 372, 156, 829, 552, 150, 158, 653, 159};
+    EXPECT_EQ(leftOut(walls), Numbers{0});
+    walls[0] = 2000;
+    EXPECT_EQ(leftOut(walls), Numbers{}) << "not three times as long as the longest of the others";
+}
+
 TEST(TypicalSteps, SingleOutliersAreLeftOut)
 {
     std::vector<double> walls(40, 10);

@@ -1,5 +1,7 @@
 #include "core/query/steps/traced_steps.h"
 
+#include "core/query/steps/step_types.h"
+#include "core/query/steps/typical_steps.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
@@ -26,6 +28,62 @@ std::multiset<std::pair<std::int64_t, std::int64_t>> placesOf(const std::vector<
 }
 
 } // namespace
+
+TEST(StepTypes, AreWhatTheRangesOfAStepSay)
+{
+    const testing::TemporaryFolder folder;
+    testing::FakeTrace trace;
+    const std::vector<std::pair<std::vector<std::string_view>, StepType>> steps{
+        {{"prefill"}, StepType::Prefill},
+        {{"decode"}, StepType::Decode},
+        {{"prefill", "decode", "sample", "decode"}, StepType::Generate},
+        {{"generate"}, StepType::Generate},
+        {{"prefill", "decode", "forward", "backward", "optimizer"}, StepType::Train},
+        {{"forward"}, StepType::Other}};
+    std::int32_t number = 0;
+    for (const auto& [phases, type] : steps) {
+        const std::int64_t start = 1000 * (number + 1);
+        trace.step(number++, start, start + 900);
+        for (std::size_t i = 0; i < phases.size(); ++i)
+            trace.range("step/" + std::string(phases[i]), start + 100 * std::int64_t(i),
+                        start + 100 * std::int64_t(i) + 90);
+    }
+    {
+        store::RunWriter writer(folder / "a.tscope", trace.strings());
+        writer.beginRun({"test", "lm", "{}", "hash", "test"});
+        writer.write(trace.batch());
+        writer.endRun({});
+    }
+    const StepTypes types = stepTypes(store::RunReader(folder / "a.tscope"), RunId{1});
+    ASSERT_EQ(types.size(), steps.size());
+    for (const auto& [key, type] : types)
+        EXPECT_EQ(type, steps[static_cast<std::size_t>(key.second)].second) << key.second;
+}
+
+TEST(StepChoice, OfAnOwnRunLeavesOutFirstStepsThatAreMuchLonger)
+{
+    const testing::TemporaryFolder folder;
+    const auto choiceWith = [&](std::int64_t first) {
+        const std::filesystem::path file = folder / (std::to_string(first) + ".tscope");
+        testing::FakeTrace trace;
+        std::int64_t at = 1000;
+        for (std::int32_t step = 0; step < 6; ++step) {
+            const std::int64_t length = step == 0 ? first : 17'000;
+            trace.step(step, at, at + length);
+            trace.kernel("gemm", at + length - 5000, at + length).launchedAt(at);
+            at += length + 1000;
+        }
+        {
+            store::RunWriter writer(file, trace.strings());
+            writer.beginRun({"test", "lm", "{}", "hash", "test"});
+            writer.write(trace.batch());
+            writer.endRun({});
+        }
+        return stepChoice(store::RunReader(file), RunId{1});
+    };
+    EXPECT_EQ(choiceWith(348'000).summary, "5 of 6 steps; step 0 starts up (348 µs)");
+    EXPECT_TRUE(choiceWith(34'000).leftOut.empty()) << "they follow steps that were not traced";
+}
 
 TEST(TracedSteps, ContainAllEventsOfTheStepsTogether)
 {
