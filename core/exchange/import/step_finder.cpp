@@ -23,13 +23,26 @@ bool endsStep(std::string_view name)
     return name.starts_with(kOptimizerStep) || name == kDeepSpeedStep;
 }
 
+/// The function of `XlaModule:#hlo_module=jit_train_step,program_id=12#`, which XLA's ranges for NVTX name; empty: none. Modules
+/// without a program are those that its autotuner tries.
+std::string_view functionOfModule(std::string_view name)
+{
+    constexpr std::string_view kModule = "hlo_module=jit_";
+    const std::size_t begin = name.find(kModule);
+    if (!name.starts_with("XlaModule:#") || begin == std::string_view::npos)
+        return {};
+    const std::string_view function = name.substr(begin + kModule.size());
+    const std::size_t end = function.find(",program_id=");
+    return end == std::string_view::npos ? std::string_view() : function.substr(0, end);
+}
+
 /// The function of `PjitFunction(train_step)`, which JAX compiled; empty: none.
 std::string_view compiledFunctionOf(std::string_view name)
 {
     constexpr std::string_view kBefore = "PjitFunction(";
     return name.starts_with(kBefore) && name.ends_with(')')
                ? name.substr(kBefore.size(), name.size() - kBefore.size() - 1)
-               : std::string_view();
+               : functionOfModule(name);
 }
 
 std::optional<std::int32_t> numberOf(std::string_view name)
@@ -121,25 +134,45 @@ bool tellIterations(std::span<const StepCandidate> ranges)
     return ranges.size() >= 2 && !std::ranges::all_of(ranges, isBare);
 }
 
-/// From one execution to the next of the compiled function that takes most of the time; the last one as long as its call.
+/// Executions of a compiled function, none within another function's.
+struct Executions {
+    std::vector<StepCandidate> list = {};
+    std::int64_t time = 0;
+
+    std::int64_t span() const { return list.back().end - list.front().start; }
+    /// Whether several executions of another function belong to each of these.
+    bool repeat(const Executions& other) const
+    {
+        constexpr double kMost = 0.8;
+        return 2 * list.size() <= other.list.size() &&
+               static_cast<double>(span()) >= kMost * static_cast<double>(other.span());
+    }
+};
+
+/// From one execution to the next of the compiled function that takes most of the time, or of one that is executed as long and less
+/// often; the last one as long as its call.
 FoundSteps stepsFromExecutions(std::span<const StepCandidate> executions)
 {
-    std::map<std::string_view, std::vector<StepCandidate>> functions;
-    std::map<std::string_view, std::int64_t> times;
+    std::map<std::string_view, Executions> functions;
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
     for (const StepCandidate& each : executions) {
         if (each.start < until)
             continue; // within another one
         until = each.end;
-        functions[each.name].push_back(each);
-        times[each.name] += each.end - each.start;
+        Executions& function = functions[compiledFunctionOf(each.name)];
+        function.list.push_back(each);
+        function.time += each.end - each.start;
     }
-    std::erase_if(times, [&](const auto& entry) { return functions[entry.first].size() < 3; });
-    const auto most = std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; });
-    if (most == times.end())
+    std::erase_if(functions, [](const auto& entry) { return entry.second.list.size() < 3; });
+    const auto byTime = [](const auto& entry) { return entry.second.time; };
+    const auto most = std::ranges::max_element(functions, {}, byTime);
+    if (most == functions.end())
         return {};
-    FoundSteps found = stepsOf(functions[most->first],
-                               "executions of " + std::string(compiledFunctionOf(most->first)) + " (JAX)");
+    const auto outer = std::ranges::max_element(functions, {}, [&](const auto& entry) {
+        return entry.second.repeat(most->second) ? entry.second.time : -1;
+    });
+    const auto& [name, function] = outer->second.repeat(most->second) ? *outer : *most;
+    FoundSteps found = stepsOf(function.list, "executions of " + std::string(name) + " (JAX)");
     for (std::size_t i = 0; i < found.steps.size(); ++i) {
         if (i + 1 < found.steps.size())
             found.steps[i].end = found.steps[i + 1].start;
@@ -154,9 +187,9 @@ FoundSteps stepsFromExecutions(std::span<const StepCandidate> executions)
 bool mayDelimitSteps(std::string_view name)
 {
     constexpr std::size_t kLongest = 64;
-    return (name.size() <= kLongest && (endsStep(name) || isNamedLikeStep(name) ||
-                                        isNamedLikeIteration(name) || !compiledFunctionOf(name).empty())) ||
-           !frameworkOfStep(name).empty();
+    return (name.size() <= kLongest &&
+            (endsStep(name) || isNamedLikeStep(name) || isNamedLikeIteration(name))) ||
+           !compiledFunctionOf(name).empty() || !frameworkOfStep(name).empty();
 }
 
 FoundSteps stepsFromRanges(std::span<const StepCandidate> ranges, std::int64_t first)

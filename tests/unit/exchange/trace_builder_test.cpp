@@ -557,6 +557,29 @@ TEST(StepFinder, StepsOfJaxGoFromOneExecutionToTheNext)
     EXPECT_EQ(found.steps[2].end, 240) << "the last one is as long as its call";
 }
 
+TEST(StepFinder, StepsOfJaxAreModulesThatXlaNames)
+{
+    constexpr std::string_view kStep = "XlaModule:#prefix=args[0],hlo_module=jit_train_step,program_id=33#";
+    constexpr std::string_view kUpdate = "XlaModule:#hlo_module=jit_subtract,program_id=80#";
+    constexpr std::string_view kTried = "XlaModule:#hlo_module=gemm_fusion_dot.7#";
+    EXPECT_TRUE(mayDelimitSteps(kStep));
+    EXPECT_FALSE(mayDelimitSteps(kTried)) << "the autotuner tries it";
+    std::vector<StepCandidate> ranges;
+    for (std::int64_t i = 0; i < 5; ++i) {
+        ranges.push_back({kStep, 0, 1, 100 * i, 100 * i + 20, false});
+        for (std::int64_t k = 0; k < 6; ++k) // take longer together
+            ranges.push_back({kUpdate, 0, 1, 100 * i + 30 + 10 * k, 100 * i + 39 + 10 * k, false});
+    }
+    const FoundSteps found = stepsFromRanges(ranges, -5);
+    EXPECT_EQ(found.source, "executions of train_step (JAX)");
+    EXPECT_THAT(startsOf(found), ElementsAre(0, 100, 200, 300, 400));
+
+    for (StepCandidate& each : ranges) // a function of the set-up
+        if (each.name == kStep)
+            each.start = each.end = 0;
+    EXPECT_EQ(stepsFromRanges(ranges, -5).source, "executions of subtract (JAX)");
+}
+
 /// Eight periods of two kernels.
 /// \param asGraph  one call launches all of them
 void addPeriods(TraceBuilder& builder, ThreadId thread,
@@ -631,6 +654,21 @@ TEST_F(TraceBuilding, StepsOfTheTypeThatTakesMostOfTheTimeAreTypical)
         pathsOf(std::make_shared<const query::PathTable>(query::criticalPaths(reader, {.run = run})));
     EXPECT_THAT(paths.notes, Contains(HasSubstr("Mean of 8 typical steps: 900 µs")));
     EXPECT_THAT(paths.notes, Contains(HasSubstr("Mean of 2 validation steps: 300 µs")));
+}
+
+TEST_F(TraceBuilding, AMarkAtTheEndOfTheRecordingIsNoTypicalStep)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    builder.addRange(thread, "ProfilerStep#1", at(0), at(9'290'000));
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(1'000), at(2'000));
+    builder.addActivity(kernel(process, "gemm", 5, 10'000, 900'000));
+    builder.addRange(thread, "ProfilerStep#2", at(9'290'000), at(9'340'000));
+    const store::RunReader reader = finished();
+    const query::StepChoice choice = query::stepChoice(reader, run);
+    EXPECT_EQ(choice.summary, "1 of 2 steps; step 2 has no work for the GPU (50.0 µs)");
+    EXPECT_TRUE(choice.isTypical(0, 1)) << "the only step with work";
+    EXPECT_EQ(choice.whyNot(0, 2), "has no work for the GPU, unlike the others");
 }
 
 TEST_F(TraceBuilding, ModulesInTheClosureOfAnOptimizerAreNoPartOfIt)
