@@ -47,10 +47,10 @@ std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> 
         // Of batches that are late one after the other, the time is exact.
         const bool isExact = late && i > 0 && isLate(i - 1);
         Timestamp start = isExact ? *before : ready - usual;
+        if (late)
+            start = std::min(start, taken[i].start); // it is loaded at least while the thread waits for it
         if (before)
             start = std::max(start, *before);
-        else if (late)
-            start = std::min(start, taken[i].start); // the processes also start
         batches[i] = LoadedBatch{.loading = {std::min(start, ready), ready}, .isLate = late};
         before = ready;
     }

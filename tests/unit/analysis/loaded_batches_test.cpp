@@ -41,6 +41,15 @@ TEST(LoadedBatches, ABatchThatIsReadyTookTheUsualTime)
     EXPECT_EQ(batches[2]->loading, micros(2'470, 3'970));
 }
 
+TEST(LoadedBatches, ABatchThatTakesLongerThanUsualIsLoadedWhileTheThreadWaits)
+{
+    const std::vector<Interval> taken{micros(0, 30), micros(1'000, 1'530), micros(2'000, 2'530),
+                                      micros(3'000, 3'030), micros(10'000, 13'030)};
+    const auto batches = loadedBatches(taken);
+    ASSERT_TRUE(batches[4]);
+    EXPECT_EQ(batches[4]->loading, micros(10'000, 13'000)) << "usually 1 ms";
+}
+
 TEST(LoadedBatches, ATimeThatIsLongForAReadyBatchIsAWaitWhereverItIsTheShortest)
 {
     const std::vector<Interval> taken{micros(0, 1'850), micros(2'700, 2'955), micros(4'200, 4'545),
