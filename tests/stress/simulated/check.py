@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import laws
 import nsys_recording
@@ -39,20 +40,46 @@ LEAST_NS = 10_000
 OPEN_LAWS = {"GPU-bound"}
 
 
+def output_of(*command):
+    done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Answers:
+    """Commands of tilescope, each in a process of its own or, with `answers`, all of a thread in one."""
+
+    def __init__(self, tilescope, answers):
+        self.tilescope = tilescope
+        self.answers = answers
+        self.of_thread = threading.local()
+
+    def run(self, *words):
+        if not self.answers:
+            return output_of(self.tilescope, *words)
+        program = getattr(self.of_thread, "program", None)
+        if program is None:
+            program = subprocess.Popen([str(self.answers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.of_thread.program = program
+        program.stdin.write("\t".join(map(str, words)).encode() + b"\n")
+        program.stdin.flush()
+        code, size = map(int, program.stdout.readline().split())
+        text = program.stdout.read(size).decode()
+        if code != 0:
+            raise RuntimeError(f"{' '.join(map(str, words))}: {text}")
+        return text
+
+
 class Checker:
     def __init__(self, tilescope, simulate):
+        """`tilescope(*words)` returns the output of a command."""
         self.tilescope = tilescope
         self.simulate = simulate
         self.unknown = 0  # predictions that tilescope says it cannot know
 
-    def run(self, *arguments):
-        done = subprocess.run([str(each) for each in arguments], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-        return done.stdout
-
     def show(self, recording, *arguments):
-        return json.loads(self.run(self.tilescope, "show", recording, *arguments, "--format", "json"))
+        return json.loads(self.tilescope("show", recording, *arguments, "--format", "json"))
 
     def check(self, folder, changes=None):
         """The counter-examples of the program in a folder, and the number of compared answers.
@@ -62,7 +89,7 @@ class Checker:
         truth = json.loads((folder / "truth.json").read_text())
         recording = folder / "imported.tscope"
         recording.unlink(missing_ok=True)
-        self.run(self.tilescope, "import", *sorted(folder.glob("rank*.json")), "-o", recording)
+        self.tilescope("import", *sorted(folder.glob("rank*.json")), "-o", recording)
         found = []
         answers = 0
         steps = {(each["rank"], each["step"]): each for each in truth["steps"]}
@@ -131,14 +158,14 @@ class Checker:
         (folder / "unmarked.json").write_text(json.dumps(recording))
         imported = folder / "unmarked.tscope"
         imported.unlink(missing_ok=True)
-        self.run(self.tilescope, "import", folder / "unmarked.json", "-o", imported)
+        self.tilescope("import", folder / "unmarked.json", "-o", imported)
         rows = [each for each in self.show(imported, "path") if each["step"] is not None]
         events = recording["traceEvents"]
         # The recording begins with an event at the start of the program; the run of an import starts with the first activity.
         origin = round(1000 * (min(each["ts"] for each in events if each["ph"] == "X") -
                                min(each["ts"] for each in events if each["ph"] == "M")))
         periods = [f"{origin + row['start_ns']}:{origin + row['start_ns'] + row['wall_ns']}" for row in rows]
-        truths = json.loads(self.run(self.simulate, "periods", folder / "program.json", *periods)) if rows else []
+        truths = json.loads(output_of(self.simulate, "periods", folder / "program.json", *periods)) if rows else []
         for row, truth in zip(rows, truths):
             self.compare_path(found, "period", (0, row["step"]), row, dict(truth, wall=row["wall_ns"]))
         return len(rows)
@@ -152,7 +179,7 @@ class Checker:
         nsys_recording.write(json.loads((folder / "rank0.json").read_text()), source)
         recording = folder / "nsys.tscope"
         recording.unlink(missing_ok=True)
-        self.run(self.tilescope, "import", source, "-o", recording)
+        self.tilescope("import", source, "-o", recording)
         rows = {(0, each["step"]): each for each in self.show(recording, "steps")}
         if rows.keys() != steps.keys():
             found.append(("nsys steps", None, None, f"{sorted(rows)} instead of {sorted(steps)}"))
@@ -255,7 +282,7 @@ class Shrinker:
         source = self.folder / "candidate.json"
         source.write_text(json.dumps(program))
         try:
-            self.checker.run(self.checker.simulate, "run", source, self.folder)
+            output_of(self.checker.simulate, "run", source, self.folder)
             changes = [self.kind.removeprefix("what-if ")] if self.kind.startswith("what-if") else []
             return self.kind in kinds_of(self.checker.check(self.folder, changes)[0])
         except (RuntimeError, KeyError):
@@ -335,6 +362,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", required=True)
     parser.add_argument("--simulate", required=True)
+    parser.add_argument("--answers", help="the program that runs many commands in one process; none: a process each")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=300, help="number of programs")
     parser.add_argument("--changes", type=int, default=0, help="predictions compared for each program; 0: all")
@@ -343,13 +371,13 @@ def main():
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the counter-examples")
     options = parser.parse_args()
-    checker = Checker(options.tilescope, options.simulate)
+    checker = Checker(Answers(options.tilescope, options.answers).run, options.simulate)
     with tempfile.TemporaryDirectory(prefix="tilescope-simulated-") as temporary:
         root = pathlib.Path(temporary)
 
         def check(seed):
             folder = root / str(seed)
-            checker.run(options.simulate, "random", seed, 1, root)
+            output_of(options.simulate, "random", seed, 1, root)
             truth = json.loads((folder / "truth.json").read_text())
             changes = sorted(truth["what_if"])
             if options.changes:

@@ -11,6 +11,7 @@ third of steps, and compares the answers about the others.
 import argparse
 import functools
 import gzip
+import itertools
 import json
 import pathlib
 import subprocess
@@ -22,6 +23,7 @@ BUSY = 0.95
 ON_DEVICE = 0.9
 ROUNDING = 0.001
 HARDLY = 0.1  # of what it would save if the GPU decided alone
+A_LITTLE_LESS = 0.9  # of all work of the GPU
 LAG_NS = 10_000  # from a launch to the start of its kernel
 PARTS = ("host", "launch", "compute", "memory", "communication", "data_loading", "synchronization", "unexplained")
 IDLE = ("gpu_busy_ns", "idle_launch_ns", "sync_ns", "overhead_ns", "unexplained_ns")
@@ -76,23 +78,27 @@ class Laws:
                     yield "nothing changes", row["rank"] or 0, step["step"], str(step)
 
     def scaled(self, steps):
-        """Less work never takes longer, and a step that halving all work of the GPU hardly shortens is not GPU-bound."""
+        """Less work never takes longer, and steps in a row that a tenth less work of the GPU hardly shortens are not GPU-bound."""
         families = [row["family"] for row in self.show("kernels", "--group", "family")]
         if not families:
             return
-        for factor in (0, 0.5):
+        for factor in (0, A_LITTLE_LESS):
             changes = [word for family in families for word in ("--scale", f"{family}={factor}")]
             for row in self.show("what-if", *changes):
                 # The end of one step is the start of the next: less work may move time from one to the other.
                 walls, predicted = (sum(each[key] for each in row["per_step"]) for key in ("wall_ns", "predicted_ns"))
                 if predicted > (1 + ROUNDING) * walls:
                     yield "less work takes longer", row["rank"] or 0, None, f"{factor}: {predicted} instead of {walls} ns"
-                for each in row["per_step"]:
-                    step = steps.get((row["process"], each["step"]))
-                    saved = each["wall_ns"] - each["predicted_ns"]
-                    if factor == 0.5 and step and step["verdict"] == "GPU-bound" and saved < HARDLY * each["wall_ns"] / 2:
-                        yield ("GPU-bound", row["rank"] or 0, each["step"],
-                               f"halving all work saves {saved} of {each['wall_ns']} ns")
+                if factor != A_LITTLE_LESS:
+                    continue
+                bound = [(steps.get((row["process"], each["step"]), {}).get("verdict") == "GPU-bound", each)
+                         for each in row["per_step"]]
+                for is_bound, group in itertools.groupby(bound, lambda each: each[0]):
+                    group = [each for _, each in group]
+                    walls, predicted = (sum(each[key] for each in group) for key in ("wall_ns", "predicted_ns"))
+                    if is_bound and walls - predicted < HARDLY * (1 - A_LITTLE_LESS) * walls:
+                        yield ("GPU-bound", row["rank"] or 0, group[0]["step"],
+                               f"a tenth less work saves {walls - predicted} of {walls} ns of {len(group)} steps")
 
     def ahead(self, steps, paths):
         """On one stream, where the host is ahead of a busy device, the device is on the path."""
@@ -116,16 +122,21 @@ class Laws:
                 yield "host is ahead", path["rank"] or 0, key[1], f"{100 * device:.0f} % of the path is on the device"
 
 
-def laws_of(tilescope, recording):
-    def run(*arguments):
-        done = subprocess.run([str(each) for each in (tilescope, *arguments)], capture_output=True, text=True,
-                              check=False)
+def command_of(tilescope):
+    """Runs a command of this program and returns its output."""
+    def run(*words):
+        done = subprocess.run([str(each) for each in (tilescope, *words)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.returncode} {done.stderr.strip()}")
-        return json.loads(done.stdout)
+            raise RuntimeError(f"{' '.join(map(str, words))}: {done.returncode} {done.stderr.strip()}")
+        return done.stdout
 
-    return Laws(lambda *arguments: run("show", recording, *arguments, "--format", "json"),
-                lambda statement: run("sql", recording, statement, "--format", "json"))
+    return run
+
+
+def laws_of(command, recording):
+    """`command(*words)` returns the output of a command of tilescope."""
+    return Laws(lambda *words: json.loads(command("show", recording, *words, "--format", "json")),
+                lambda statement: json.loads(command("sql", recording, statement, "--format", "json")))
 
 
 def answers_of(tilescope, recording):
@@ -210,7 +221,7 @@ def main():
     for recording in options.recordings:
         try:
             found, count = (broken_by_cut(options.tilescope, pathlib.Path(recording)) if options.cut
-                            else laws_of(options.tilescope, recording).broken())
+                            else laws_of(command_of(options.tilescope), recording).broken())
         except RuntimeError as error:
             found, count = [("error", None, None, str(error))], 0
         answers += count
