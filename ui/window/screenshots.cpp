@@ -10,11 +10,15 @@
 #include "ui/kernels/kernels_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
+#include "ui/timeline/timeline_path.h"
 #include "ui/timeline/timeline_play.h"
+#include "ui/window/command_dialog.h"
 #include "ui/window/main_window.h"
 #include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
+#include "ui/window/what_if_dialog.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QBuffer>
 #include <QCheckBox>
@@ -131,6 +135,33 @@ template <class Condition> bool waitFor(const Condition& condition)
     while (!condition() && clock.elapsed() < kTimeoutMs)
         QApplication::processEvents(QEventLoop::WaitForMoreEvents, 100);
     return condition();
+}
+
+// The critical path, a prediction and a command of the first selected run.
+void writeTools(MainWindow& window, const QString& folder, const QString& suffix)
+{
+    const std::vector<SelectedRun> runs = window.workspace().selectedRuns();
+    if (runs.empty())
+        return;
+    const auto file = [&](const char* name) {
+        return QStringLiteral("%1/%2_%3.png").arg(folder, QLatin1String(name), suffix);
+    };
+    window.showPage(QStringLiteral("timeline"));
+    waitUntilSettled();
+    auto& timeline = dynamic_cast<TimelinePage&>(*window.currentPage());
+    timeline.view().clearSelection();
+    timeline.path().action()->setChecked(true);
+    writePicture(window, file("timeline_path"));
+    timeline.path().action()->setChecked(false);
+    WhatIfDialog whatIf(runs.front(), &window);
+    bool isPredicted = false;
+    QObject::connect(&whatIf, &WhatIfDialog::predicted, &whatIf, [&isPredicted] { isPredicted = true; });
+    whatIf.show();
+    waitFor([&isPredicted] { return isPredicted; });
+    writePicture(whatIf, file("dialog_what_if"));
+    CommandDialog command(Command::Export, runs, {});
+    command.show();
+    writePicture(command, file("dialog_command"));
 }
 
 // The pages that follow the time filter, limited to the first half of the step that the runs are aligned at.
@@ -275,6 +306,7 @@ void writeScreenshots(MainWindow& window, const QString& folder)
         writeFiltered(window, folder, QLatin1String(suffix));
         writeRank(window, folder, QLatin1String(suffix));
         writeDialogs(window, folder, QLatin1String(suffix));
+        writeTools(window, folder, QLatin1String(suffix));
     }
     Theme::instance().apply(before);
 }

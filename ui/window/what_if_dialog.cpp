@@ -127,7 +127,10 @@ void WhatIfDialog::readWork()
             work_->addItems(words);
             follow();
         },
-        [this](const QString& sentence) { answer_->setText(sentence); });
+        [this](const QString& sentence) {
+            answer_->setText(sentence);
+            emit predicted();
+        });
 }
 
 query::WhatIfQuery WhatIfDialog::asked() const
