@@ -153,8 +153,8 @@ void findNames(const store::RunReader& reader, MemoryEventsTable& table)
     using OpName = MemoryEventsTable::OpName;
     std::vector<OpName>& ops = table.ops;
     std::ranges::sort(ops, {}, &OpName::id);
-    const auto rest = std::ranges::unique(ops, {}, &OpName::id);
-    ops.erase(rest.begin(), rest.end());
+    const auto isSame = [](const OpName& one, const OpName& other) { return one.id == other.id; };
+    ops.erase(std::unique(ops.begin(), ops.end(), isSame), ops.end());
     if (ops.empty())
         return;
     auto next = ops.begin();
