@@ -331,8 +331,9 @@ TEST_F(CommandsTest, ARecordingWithoutStepsHasTheBusyTimeOfAllOfIt)
     QStringList texts;
     for (const QLabel* label : window_.currentPage()->findChildren<QLabel*>())
         texts << label->text();
-    EXPECT_TRUE(texts.join(QLatin1Char(' ')).contains(QStringLiteral("--no-memory")))
-        << "a recording has no keys of a spec";
+    QString shown = texts.join(QLatin1Char(' '));
+    shown.remove(QChar(0x2060)); // keeps options on one line
+    EXPECT_TRUE(shown.contains(QStringLiteral("--no-memory"))) << "a recording has no keys of a spec";
 }
 
 } // namespace
