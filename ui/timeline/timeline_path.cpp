@@ -55,6 +55,16 @@ std::optional<SegmentPlace> segmentPlace(const query::Timeline& timeline, const 
     return place;
 }
 
+// Between ops a thread is in a range only; the chain stays in the lane of its ops.
+std::pair<std::size_t, std::size_t> drawnIn(const query::Timeline& timeline, const SegmentPlace& place)
+{
+    const Lane& range = timeline.lanes[place.lane];
+    for (std::size_t l = 0; l < timeline.lanes.size() && range.kind == Lane::Kind::Ranges; ++l)
+        if (timeline.lanes[l].kind == Lane::Kind::Thread && timeline.lanes[l].thread == range.thread)
+            return {l, 0};
+    return {place.lane, place.row};
+}
+
 } // namespace
 
 TimelinePath::TimelinePath(Workspace& workspace, TimelineView& view, TimelinePanel& panel, QObject* page)
@@ -141,8 +151,10 @@ void TimelinePath::read()
                         place && place->box
                             ? std::optional(SectionItem{s, {place->lane, place->row, *place->box}})
                             : std::nullopt);
-                    if (place)
-                        path->parts.push_back({s, place->lane, place->row, start, end});
+                    if (place) {
+                        const auto [lane, row] = drawnIn(*timeline, *place);
+                        path->parts.push_back({s, lane, row, start, end});
+                    }
                 }
             found.table = std::make_shared<const query::PathTable>(std::move(table));
             found.path = std::move(path);

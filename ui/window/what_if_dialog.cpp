@@ -56,6 +56,7 @@ WhatIfDialog::WhatIfDialog(SelectedRun run, QWidget* parent)
     factor_->setRange(0, kMostFactor);
     factor_->setSingleStep(kFactorStep);
     factor_->setDecimals(2);
+    factor_->setButtonSymbols(QAbstractSpinBox::NoButtons); // the arrow keys do it
     factor_->setValue(kFactor);
     factor_->setSuffix(tr(" of its time"));
     removes_->setToolTip(tr("Its kernels take no time, and neither does the host's time for them"));
