@@ -105,7 +105,14 @@ void RecordedProcesses::look(std::chrono::milliseconds wait, int wake)
 
 std::map<std::string, std::string> RecordedProcesses::unrecorded() const
 {
-    return files_ ? files_->ends() : std::map<std::string, std::string>();
+    if (!files_)
+        return {};
+    // A process that was killed meanwhile may have asked before. Others may ask without end.
+    constexpr int kMostTurns = 100;
+    pollfd asked{.fd = files_->descriptor(), .events = POLLIN, .revents = 0};
+    for (int turn = 0; turn < kMostTurns && poll(&asked, 1, 0) > 0; ++turn)
+        files_->serve();
+    return files_->ends();
 }
 
 void RecordedProcesses::find()

@@ -656,7 +656,12 @@ void Recording::write(bool all)
         file_->addFact(std::move(key), std::move(value));
     const auto next = blocks_.take(std::move(block), losses);
     if (next && !file_->append(*next))
-        giveUp("the working file cannot be written: " + std::system_category().message(file_->error()));
+        giveUp(unwritable());
+}
+
+std::string Recording::unwritable() const
+{
+    return "the working file cannot be written: " + std::system_category().message(file_->error());
 }
 
 void Recording::finish(trace::CuptiSession* session) noexcept
@@ -683,8 +688,11 @@ void Recording::finish(trace::CuptiSession* session) noexcept
             file_->addFact("missed", text);
         if (const std::string text = sampler_ ? sampler_->text() : std::string(); !text.empty())
             file_->addFact("host_samples", text);
-        file_->create(); // also without events: it says why
-        file_->addFact(kFinished.first, kFinished.second);
+        const bool hadFailed = file_->hasFailed();
+        if (file_->create()) // also without events: it says why
+            file_->addFact(kFinished.first, kFinished.second);
+        else if (!hadFailed)
+            giveUp(unwritable());
     } catch (...) {
         giveUp();
     }

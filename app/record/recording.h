@@ -126,6 +126,8 @@ private:
     /// it has.
     void giveUp(std::string_view reason) noexcept;
     void sayEnd(std::string_view reason) noexcept;
+    /// The reason where the working file cannot be written.
+    std::string unwritable() const;
     /// The same for the exception in flight.
     void giveUp() noexcept;
 

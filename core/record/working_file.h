@@ -248,6 +248,8 @@ public:
     bool hasEvents() const { return hasEvents_; }
     /// The errno of a failure.
     int error() const { return error_; }
+    /// Whether it has not been writable, or is closed.
+    bool hasFailed() const { return failed_; }
     void close() noexcept;
 
 private:
