@@ -5,6 +5,7 @@ The script that imports this runs below `xvfb-run … dbus-run-session -- /usr/b
 import contextlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ try:
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}; install the packages python3-gi and gir1.2-atspi-2.0 (packaging/dev setup)")
 
+BUSY = re.compile(r"\w+ing\b.*…$")  # "examining…", "Reading the recording…"
 PATIENCE = 120  # seconds: others may keep the cores busy; what does happen ends a wait at once
 State = Atspi.StateType
 
@@ -284,7 +286,7 @@ class Desktop:
         def look():
             looks = [Look(item, states) for item, states in self.window().walk_with_states()]
             seen.append([(one.role, one.name) for one in looks])
-            is_busy = any(one.name.endswith("ing…") for one in looks)  # "examining…"
+            is_busy = any(BUSY.match(one.name) for one in looks)
             return looks if not is_busy and len(seen) > 1 and seen[-1] == seen[-2] else None
         return self.wait(look, "a window that no longer changes")
 
