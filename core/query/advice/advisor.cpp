@@ -14,7 +14,6 @@
 namespace tilescope::query {
 
 using analysis::AdviceRule;
-using analysis::Stake;
 using quantity::Unit;
 
 namespace {
@@ -98,10 +97,11 @@ void Advisor::putHiddenLast()
         }
     if (2 * launchBound <= all)
         return;
-    const auto firstHidden = std::ranges::stable_partition(
-        table_.rows, [](const Advice& advice) { return !shortensKernels(advice.rule); });
-    for (Advice& advice : firstHidden)
-        advice.sentence += " Most steps are launch-bound: shorter kernels alone do not make them shorter.";
+    const auto firstHidden =
+        std::stable_partition(table_.rows.begin(), table_.rows.end(),
+                              [](const Advice& advice) { return !shortensKernels(advice.rule); });
+    for (auto hidden = firstHidden; hidden != table_.rows.end(); ++hidden)
+        hidden->sentence += " Most steps are launch-bound: shorter kernels alone do not make them shorter.";
 }
 
 bool Advisor::hasGpuFor(AdviceRule rule)

@@ -814,9 +814,9 @@ TEST_F(Record, RecordsAProcessThatDoesNotReachTheFolder)
     if (run({"/usr/bin/env", "unshare", "-Urm", "true"}).code != 0)
         GTEST_SKIP() << "this user cannot mount";
     fs::remove(folder_.path() / "t.tscope");
-    const ProgramResult ofReadOnly = record(
-        {"unshare", "-Urm", "sh", "-c",
-         "mount --bind . . && mount -o remount,ro,bind . && cd $PWD && exec " RECORDED_PROGRAM " exit"});
+    const std::string readOnly =
+        "mount --bind . . && mount -o remount,ro,bind . && cd $PWD && exec " RECORDED_PROGRAM " exit";
+    const ProgramResult ofReadOnly = record({"unshare", "-Urm", "sh", "-c", readOnly});
     EXPECT_EQ(ofReadOnly.code, 7) << ofReadOnly.err;
     EXPECT_EQ(kernelCounts()["gemm"], 3) << ofReadOnly.err;
     EXPECT_THAT(otherFiles(), ::testing::IsEmpty());

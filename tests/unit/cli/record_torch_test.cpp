@@ -240,11 +240,9 @@ TEST_F(RecordTorch, ASecondStageWithAnotherOptimizerHasSteps)
         "train(last)\n";
     const ProgramResult result = record({PYTHON_PROGRAM, script("stages.py", text)});
     ASSERT_EQ(result.code, 0) << result.err;
-    const ProgramResult counted =
-        run({TILESCOPE_PROGRAM, "sql", "t.tscope",
-             "select count(*) as steps from ranges where path = 'step' group by thread "
-             "order by min(start)",
-             "--format", "json"});
+    const std::string query = "select count(*) as steps from ranges where path = 'step' group by thread "
+                              "order by min(start)";
+    const ProgramResult counted = run({TILESCOPE_PROGRAM, "sql", "t.tscope", query, "--format", "json"});
     const json rows = json::parse(counted.out, nullptr, false);
     ASSERT_EQ(rows.size(), trainings.size()) << counted.out << counted.err;
     for (std::size_t i = 0; i < trainings.size(); ++i)
