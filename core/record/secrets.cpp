@@ -170,6 +170,19 @@ bool isNameCharacter(char c)
     return isAlphanumeric(c) || c == '_' || c == '.' || c == '-';
 }
 
+bool isUserOption(std::string_view name)
+{
+    return isOneOf(name, {"-u", "--user", "--proxy-user", "--login"});
+}
+
+/// Where the password of `user:password` begins; npos: there is none. Numbers are those of a user and a group.
+std::size_t passwordOfLogin(std::string_view login)
+{
+    const std::size_t colon = login.find(':');
+    const bool isNumbers = login.find_first_not_of("0123456789:") == std::string_view::npos;
+    return colon == std::string_view::npos || isNumbers ? std::string_view::npos : colon + 1;
+}
+
 /// Reads one word from left to right and writes it with masks.
 class WordReader {
 public:
@@ -444,7 +457,12 @@ private:
         }
         const std::size_t endOfText = endOfValue(separator.end, separator.isColon, name);
         const std::string_view value = text_.substr(separator.end, endOfText - separator.end);
-        if (isSecret(name, separator.end == text_.size() ? next : unquoted(value))) {
+        const std::size_t password =
+            !separator.isColon && isUserOption(name) ? passwordOfLogin(value) : std::string_view::npos;
+        if (password != std::string_view::npos) {
+            keep(separator.end + password);
+            maskUntil(endOfText);
+        } else if (isSecret(name, separator.end == text_.size() ? next : unquoted(value))) {
             keep(separator.end);
             if (separator.end == text_.size())
                 wantsNext_ = true;
@@ -580,6 +598,14 @@ private:
             wantsNext_ = wantsNext_ || isSecret(name, next);
         } else if (isOption && value > end && value < text_.size()) {
             const std::size_t endOfText = endOfShellWord(value);
+            const std::size_t password = isUserOption(name)
+                                             ? passwordOfLogin(text_.substr(value, endOfText - value))
+                                             : std::string_view::npos;
+            if (password != std::string_view::npos) {
+                keep(value + password);
+                maskUntil(endOfText);
+                return;
+            }
             if (isSecret(name, unquoted(text_.substr(value, endOfText - value)))) {
                 keep(value);
                 // It may be an option without a value, and the next one is secret as well.
@@ -636,8 +662,7 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     const std::string lower = lowerCase(word);
     const std::string before = std::exchange(before_, std::string(word));
     const bool wasLogin = std::exchange(afterLogin_, lower == "login");
-    const bool wasUser =
-        std::exchange(afterUser_, isOneOf(word, {"-u", "--user", "--proxy-user", "--login"}));
+    const bool wasUser = std::exchange(afterUser_, isUserOption(word));
     if (std::exchange(masksNext_, false)) {
         // `Authorization: Bearer X` as three words; an option in place of a value may have a value of its own.
         masksNext_ =
@@ -647,23 +672,19 @@ std::string SecretMask::mask(std::string_view word, std::string_view next)
     }
     if (wasLogin && isPlain && word.size() >= kShortestLogin && !word.starts_with('-'))
         return std::string(kMask);
-    // docker run -u 1000:1000 has numbers of a user and a group.
-    if (wasUser && word.find(':') != std::string_view::npos &&
-        word.find_first_not_of("0123456789:") != std::string_view::npos)
-        return std::string(word.substr(0, word.find(':') + 1)) + std::string(kMask);
+    const std::size_t password = wasUser ? passwordOfLogin(word) : std::string_view::npos;
+    if (password != std::string_view::npos)
+        return std::string(word.substr(0, password)) + std::string(kMask);
     if (isOneOf(word, {"=", ":", "+=", ":="}) && isSecret(before, next)) { // NAME = X as three words
         masksNext_ = true;
         return std::string(word);
     }
-    if (tells(word, next)) {
-        masksNext_ = true;
-        return std::string(word);
-    }
+    const bool isTold = tells(word, next);
     WordReader reader(word,
                       std::exchange(isShell_, word.size() > 1 && word.front() == '-' && word.back() == 'c'),
                       program_);
     std::string masked = reader.masked(next);
-    masksNext_ = reader.wantsNext();
+    masksNext_ = isTold || reader.wantsNext();
     return masked;
 }
 

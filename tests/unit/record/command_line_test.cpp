@@ -219,6 +219,10 @@ const std::vector<Words>& secrets()
         {"log in as bob with the token \"S3cretV4lue\""},
         {"python", "-c", "requests.get(u, auth=('bob', 'S3cretV4lue'))"},
         {"python", "s.py", "--login", "bob:S3cretV4lue"},
+        {"tool", "--user=bob:S3cretV4lue"},
+        {"bash", "-c", "curl -s -u bob:S3cretV4lue http://h/"},
+        {"bash", "-c", "curl --user 'bob:S3cretV4lue' http://h/ && python x"},
+        {"--dsn=mysql://secret:S3cretV4lue@db/x", "abc123x"},
     };
     return all;
 }
@@ -278,6 +282,7 @@ TEST(MaskedCommandLine, KeepsWhatIsCertainlyNoSecret)
                             {"bash", "-c", "docker login host && docker run -p 8080:80 image"},
                             {"a password of the form letters and digits"},
                             {"docker", "run", "-u", "1000:1000", "image"},
+                            {"bash", "-c", "docker run -u 1000:1000 image"},
                             {"sort by the key layer1.weight and the token Token2"},
                             {"--sort-key", "loss", "--group_key=user", "--query-key-norm", "rms"},
                             {"--pass-rate", "0.9", "--n-pass", "2"},
