@@ -353,7 +353,7 @@ void endOptimizersStep() noexcept
     Recorder::endStep();
     // Said until a module is called.
     static std::atomic<bool> isSaid{false};
-    const bool lacks = watchesCalls() && !hasSeenModules();
+    const bool lacks = watchesCalls() && Recorder::isRecording() && !hasSeenModules();
     if (lacks != isSaid.exchange(lacks))
         Recorder::noteFact("modules",
                            lacks ? "optimizers made steps, but none of torch.nn's modules was called: the "

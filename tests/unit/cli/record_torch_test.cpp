@@ -106,6 +106,17 @@ TEST_F(RecordTorch, SaysThatOptimizersMadeStepsWithoutModules)
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
+/// Modules are only seen while something is recorded.
+TEST_F(RecordTorch, SaysNothingOfModulesOutsideOfWhatIsRecorded)
+{
+    const std::string text = steps("", "closure(); optimizer.step()");
+    const ProgramResult result =
+        record({PYTHON_PROGRAM, script("train.py", text)}, {}, {"--steps", "100:110"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("3 steps were seen; --steps asked for 100:110"),
+                                  Not(HasSubstr("torch.nn's modules was called"))));
+}
+
 /// dill writes the global hooks of the optimizers into the pickle of every optimizer.
 TEST_F(RecordTorch, PicklesOfTheProgramNeedNoRecorder)
 {
