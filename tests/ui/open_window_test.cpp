@@ -522,9 +522,9 @@ TEST_F(StartTest, NothingIsReadBeforeTheWindowIsThere)
     another.show();
     auto* list = another.findChild<StartView*>()->findChild<TableView*>();
     EXPECT_EQ(list->model()->index(0, 0).data().toString(), QStringLiteral("lm.tscope"));
-    EXPECT_TRUE(list->model()->index(0, 3).data().toString().isEmpty()) << "the disk is asked later";
-    waitUntilSettled();
-    EXPECT_FALSE(list->model()->index(0, 3).data().toString().isEmpty());
+    const auto size = [&] { return list->model()->index(0, 3).data().toString(); };
+    EXPECT_TRUE(size().isEmpty()) << "the disk is asked later";
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !size().isEmpty(); }, kTimeoutMs));
 }
 
 TEST(DropWords, SayWhatADropDoes)
