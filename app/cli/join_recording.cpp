@@ -39,6 +39,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(200);
 constexpr auto kUnsaid = std::chrono::milliseconds(500); ///< processes that end soon need no sentence
+constexpr auto kStarting = std::chrono::seconds(1);      ///< for a shell in the background to start a program
 constexpr auto kSilent =
     std::chrono::seconds(30); ///< for a program to begin: importing PyTorch may take long
 
@@ -256,8 +257,9 @@ void awaitWriter(const fs::path& output)
 void waitForOthers(RecordedProcesses& processes, std::optional<std::chrono::seconds> idle,
                    const std::stop_token& stop)
 {
+    using Programs = RecordedProcesses::Programs;
     processes.look({});
-    if (processes.running().empty() && processes.silent().empty())
+    if (processes.running().empty() && processes.silent(Programs::All).empty())
         return;
     const ForegroundAlone foreground;
     record::ControlSocket control;
@@ -270,9 +272,10 @@ void waitForOthers(RecordedProcesses& processes, std::optional<std::chrono::seco
         const Clock::time_point now = Clock::now();
         const std::vector<int> running = processes.running();
         const std::vector<int> silent = now - start < kSilent ? processes.silent() : std::vector<int>();
-        if (running.empty() && silent.empty())
+        const bool isKnown = !running.empty() || !silent.empty();
+        if (!isKnown && (now - start >= kStarting || processes.silent(Programs::All).empty()))
             return;
-        if (!isSaid && now - start >= kUnsaid) {
+        if (isKnown && !isSaid && now - start >= kUnsaid) {
             sayWait(running, silent);
             isSaid = true;
         }
@@ -290,9 +293,13 @@ void waitForOthers(RecordedProcesses& processes, std::optional<std::chrono::seco
 void joinRecording(const EndedRecording& recording, const RecordedProcesses& processes)
 {
     try {
+        using Programs = RecordedProcesses::Programs;
         std::vector<int> living = processes.running();
-        std::ranges::copy(processes.silent(), std::back_inserter(living));
+        const bool writes = !living.empty();
         const Found found = filesOf(recording.folder, processes.unrecorded());
+        // If nothing was recorded, whatever runs may still do so.
+        std::ranges::copy(processes.silent(found.recorded.empty() ? Programs::All : Programs::Recordable),
+                          std::back_inserter(living));
         if (found.recorded.empty()) {
             sayNothing(recording, found.rest, living);
         } else {
@@ -307,7 +314,9 @@ void joinRecording(const EndedRecording& recording, const RecordedProcesses& pro
         if (living.empty())
             return remove(recording, found);
         const auto count = static_cast<std::int64_t>(living.size());
-        say(processesText(living) + plural(count, " still runs and writes", " still run and write") +
+        say(processesText(living) +
+            (writes ? plural(count, " still runs and writes", " still run and write")
+                    : plural(count, " still runs and may write", " still run and may write")) +
             " into " + escapeForTerminal(recording.folder.string()) + "; when " +
             plural(count, "it has", "they have") + " ended, `tilescope import " +
             shellWord(recording.folder.string()) + " -o FILE` reads everything");

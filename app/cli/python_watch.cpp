@@ -171,17 +171,14 @@ std::string_view obstacleText(BootstrapObstacle obstacle)
                "without the variables of this environment, such as PYTHONPATH; pass them on: ";
     case BootstrapObstacle::Unreadable:
         return "PyTorch's steps, modules and memory are not recorded, because the program runs as another "
-               "user or "
-               "sees other files, and cannot read the folder of the recording; let it call "
+               "user or sees other files, and cannot read the folder of the recording; let it call "
                "tilescope.record(): ";
     case BootstrapObstacle::OtherUser:
         return "PyTorch's steps, modules and memory are recorded only if the program, which runs as another "
-               "user, "
-               "gets the variables of this environment and may read the folder of the recording: ";
+               "user, gets the variables of this environment and may read the folder of the recording: ";
     case BootstrapObstacle::Sandbox:
-        return "the program is in a sandbox that keeps it from the folder of the recording and from this "
-               "process; what "
-               "it had not begun to record before is not recorded: ";
+        return "the program runs in a sandbox without access to the folder of the recording and to this "
+               "process; only what it had begun to record before is kept: ";
     case BootstrapObstacle::None:
         break;
     }

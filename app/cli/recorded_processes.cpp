@@ -178,7 +178,7 @@ std::vector<int> RecordedProcesses::running() const
     return pids;
 }
 
-std::vector<int> RecordedProcesses::silent() const
+std::vector<int> RecordedProcesses::silent(Programs programs) const
 {
     const std::string variable = "TILESCOPE_RECORD_FOLDER=" + folder_.string();
     std::vector<int> pids;
@@ -190,7 +190,8 @@ std::vector<int> RecordedProcesses::silent() const
             continue;
         const std::vector<std::string> environment = record::wordsOfFile(entry.path() / "environ");
         if (std::ranges::find(environment, variable) != environment.end() &&
-            (runsPython(record::wordsOfFile(entry.path() / "cmdline")) || hasRecorder(entry.path())))
+            (programs == Programs::All || runsPython(record::wordsOfFile(entry.path() / "cmdline")) ||
+             hasRecorder(entry.path())))
             pids.push_back(*pid);
     }
     return pids;

@@ -30,9 +30,10 @@ public:
     void noteCommandEnd(int status);
     /// The numbers of those that run and have not ended their recording themselves.
     std::vector<int> running() const;
-    /// The numbers of programs of this recording that run and have not recorded anything: Python, and those that have loaded
-    /// the recorder.
-    std::vector<int> silent() const;
+    /// Python and programs that have loaded the recorder, or all: a shell may start one of those.
+    enum class Programs { Recordable, All };
+    /// The numbers of programs of this recording that run and have not recorded anything.
+    std::vector<int> silent(Programs programs = Programs::Recordable) const;
     /// Why processes were not recorded that could not note it in the folder: the name of their working file, and the reason.
     std::map<std::string, std::string> unrecorded() const;
     /// When one of those that run wrote last, or one was found.

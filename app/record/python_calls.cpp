@@ -350,10 +350,13 @@ void endOptimizersStep() noexcept
         isStepDue.store(true);
         return;
     }
+    const bool isRecorded = Recorder::isRecording(); // modules are only seen then
     Recorder::endStep();
+    if (!isRecorded)
+        return;
     // Said until a module is called.
     static std::atomic<bool> isSaid{false};
-    const bool lacks = watchesCalls() && Recorder::isRecording() && !hasSeenModules();
+    const bool lacks = watchesCalls() && !hasSeenModules();
     if (lacks != isSaid.exchange(lacks))
         Recorder::noteFact("modules",
                            lacks ? "optimizers made steps, but none of torch.nn's modules was called: the "

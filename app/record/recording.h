@@ -125,11 +125,12 @@ private:
     /// Ends the recording for a reason of our own, which the file keeps. The program goes on, and the file keeps what
     /// it has.
     void giveUp(std::string_view reason) noexcept;
+    /// The same for the exception in flight.
+    void giveUp() noexcept;
+    /// Notes the reason beside the working file, or tells it to `tilescope record` where the folder is out of reach.
     void sayEnd(std::string_view reason) noexcept;
     /// The reason where the working file cannot be written.
     std::string unwritable() const;
-    /// The same for the exception in flight.
-    void giveUp() noexcept;
 
     static inline std::atomic<bool> open_{false};
     static inline std::atomic<bool> awaitsRange_{false};

@@ -46,24 +46,6 @@ TEST_F(RecordTorch, FindsModulesAndStepsOfPyTorch)
     EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
-/// Three steps of a model; the program calls `step` for each.
-std::string steps(const std::string& before, const std::string& step,
-                  const std::string& start = kWithoutCompiler)
-{
-    return before + "\n" + start +
-           "import torch\n"
-           "model = torch.nn.Linear(4, 4)\n"
-           "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-           "def closure():\n"
-           "    optimizer.zero_grad()\n"
-           "    loss = model(torch.randn(8, 4)).square().mean()\n"
-           "    loss.backward()\n"
-           "    return loss\n"
-           "for _ in range(3):\n"
-           "    " +
-           step + "\n";
-}
-
 /// Many libraries ask whether PyTorch is there before they import it.
 TEST_F(RecordTorch, ALookUpBeforeTheImportChangesNothing)
 {
@@ -101,9 +83,12 @@ TEST_F(RecordTorch, SaysThatOptimizersMadeStepsWithoutModules)
                                                 "for _ in range(3):\n"
                                                 "    x.square().sum().backward()\n"
                                                 "    optimizer.step()\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("plain.py", text)});
-    EXPECT_THAT(result.err, HasSubstr("optimizers made steps, but none of torch.nn's modules was called"));
+    const std::string sentence = "optimizers made steps, but none of torch.nn's modules was called";
+    const std::string plain = script("plain.py", text);
+    EXPECT_THAT(record({PYTHON_PROGRAM, plain}).err, HasSubstr(sentence));
     EXPECT_EQ(show({"steps"}).size(), 3U);
+    // Also where a step follows that is not recorded.
+    EXPECT_THAT(record({PYTHON_PROGRAM, plain}, {}, {"--steps", "1:1"}).err, HasSubstr(sentence));
 }
 
 /// Modules are only seen while something is recorded.
@@ -115,26 +100,6 @@ TEST_F(RecordTorch, SaysNothingOfModulesOutsideOfWhatIsRecorded)
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.err, AllOf(HasSubstr("3 steps were seen; --steps asked for 100:110"),
                                   Not(HasSubstr("torch.nn's modules was called"))));
-}
-
-/// dill writes the global hooks of the optimizers into the pickle of every optimizer.
-TEST_F(RecordTorch, PicklesOfTheProgramNeedNoRecorder)
-{
-    const std::string hooks =
-        "import pickle, sys, torch\n"
-        "optimizers = sys.modules['torch.optim.optimizer']\n"
-        "hooks = [optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks]\n"
-        "pickle.dump(hooks, open('hooks', 'wb'))\n";
-    const ProgramResult result =
-        record({PYTHON_PROGRAM, script("dumps.py", steps(hooks, "closure(); optimizer.step()"))});
-    ASSERT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(show({"steps"}).size(), 3U);
-    const ProgramResult loaded =
-        run({PYTHON_PROGRAM, "-c",
-             "import pickle\n"
-             "hooks = pickle.load(open('hooks', 'rb'))\n"
-             "print([hook(None, (), {}) for kind in hooks for hook in kind.values()])"});
-    EXPECT_EQ(loaded.out, "[None, None]\n") << loaded.err;
 }
 
 /// The phases and the memory of a step are the same whether the program calls them or the optimizer by its closure.
@@ -336,263 +301,12 @@ TEST_F(RecordTorch, RecordsCheckpointedModulesUnderTheirBackward)
                                             "step/backward/Model/layers.1/attention"}));
 }
 
-TEST_F(RecordTorch, CompiledModulesKeepWorking)
-{
-    const ProgramResult result = record(
-        {PYTHON_PROGRAM, script("train.py", training("layer(x)", "torch.compile(model, backend='eager', "
-                                                                 "fullgraph=True)"))});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(show({"steps"}).size(), 3U);
-}
-
 TEST_F(RecordTorch, WorkersOfDataLoadersStaySilent)
 {
     const ProgramResult result =
         record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training("layer(x)", "model", "2"))});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(show({"steps"}).size(), 3U);
-}
-
-TEST_F(RecordTorch, SaysThatOptionsOfPythonKeepTheBootstrapOut)
-{
-    const auto isSaid = [&](std::vector<std::string> options) {
-        options.insert(options.begin(), PYTHON_PROGRAM);
-        return record(options).err.find("-I, -E and -S keep") != std::string::npos;
-    };
-    for (const char* option : {"-I", "-E", "-S", "-sE"})
-        EXPECT_TRUE(isSaid({option, "-c", "pass"})) << option;
-    EXPECT_TRUE(isSaid({"-W", "ignore", "-X", "dev", "-I", "-c", "pass"}));
-    EXPECT_FALSE(isSaid({"-c", "pass", "-I"}));
-    EXPECT_FALSE(isSaid({"-WIgnore", "-c", "pass"}));
-}
-
-/// The options stand on no command line that `record` is given.
-TEST_F(RecordTorch, SaysThatALauncherKeepsTheBootstrapOut)
-{
-    const std::string interpreter = PYTHON_PROGRAM;
-    const std::string text = "import os, time\nwhile not os.path.exists('end'):\n    time.sleep(0.01)\n";
-    const std::string shebang = script("isolated", "#!" + interpreter + " -I\n" + text);
-    std::filesystem::permissions(shebang, std::filesystem::perms::owner_all);
-    const std::string plain = script("plain.py", text);
-    const std::vector<std::pair<std::string, std::string>> launchers{
-        {"env " + interpreter + " -E " + plain, "-I, -E and -S keep"},
-        {shebang, "-I, -E and -S keep"},
-        {"sh -c '" + interpreter + " -S " + plain + "; true'", "-I, -E and -S keep"},
-        {"sh -c 'PYTHONPATH=/ " + interpreter + " " + plain + "; true'", "PYTHONPATH was replaced"},
-        {"sh -c 'mkdir -p first; : > first/sitecustomize.py; PYTHONPATH=first:$PYTHONPATH " + interpreter +
-             " " + plain + "; true'",
-         "only if the sitecustomize.py that comes first"},
-        {"env -u PYTHONPATH " + interpreter + " " + plain, "PYTHONPATH was removed"},
-        {"env -i " + interpreter + " " + plain, "started without the variables of this environment"}};
-    for (const auto& [launcher, said] : launchers) {
-        std::filesystem::remove(folder_.path() / "end");
-        testing::Program program(
-            {"/bin/sh", "-c", "exec " TILESCOPE_PROGRAM " record -o t.tscope -- " + launcher + " 2>&1"},
-            folder_.path());
-        EXPECT_TRUE(program.waitFor(said)) << launcher;
-        script("end", "");
-        EXPECT_EQ(program.wait().code, 0) << launcher;
-    }
-    // Not of programs that load it.
-    std::filesystem::remove(folder_.path() / "end");
-    testing::Program program({"/bin/sh", "-c",
-                              "exec " TILESCOPE_PROGRAM " record -o t.tscope -- sh -c '(" + interpreter +
-                                  " " + plain + ") & " + interpreter +
-                                  " -c \"import time; time.sleep(0.5)\"; touch end; wait' 2>&1"},
-                             folder_.path());
-    EXPECT_THAT(program.wait().out, Not(HasSubstr("keep")));
-}
-
-TEST_F(RecordTorch, SaysThatAProgramCannotReachTheFolder)
-{
-    if (run({"/usr/bin/env", "unshare", "-Urmn", "true"}).code != 0)
-        GTEST_SKIP() << "this user has no namespaces";
-    const std::string program = " " PYTHON_PROGRAM " -c \"import time; time.sleep(3)\"";
-    const std::string hidden = "mount -t tmpfs none . &&";
-    const std::string readOnly = "mount --bind . . && mount -o remount,ro,bind . &&";
-    EXPECT_THAT(record({"unshare", "-Urm", "sh", "-c", hidden + program}).err,
-                AllOf(HasSubstr("cannot read the folder of the recording"), Not(HasSubstr("was seen"))));
-    EXPECT_THAT(record({"unshare", "-Urmn", "sh", "-c", readOnly + program}).err,
-                AllOf(HasSubstr("is in a sandbox"), Not(HasSubstr("was seen"))));
-    EXPECT_THAT(record({"unshare", "-Urm", "sh", "-c", readOnly + program}).err,
-                AllOf(Not(HasSubstr("cannot read")), Not(HasSubstr("sandbox"))));
-}
-
-TEST_F(RecordTorch, RunsTheUsersOwnSitecustomize)
-{
-    script("own/sitecustomize.py", "print('own sitecustomize')\n");
-    const ProgramResult result = record({PYTHON_PROGRAM, "-c", "print('program')"},
-                                        {{"PYTHONPATH", (folder_.path() / "own").string()}});
-    EXPECT_EQ(result.out, "own sitecustomize\nprogram\n");
-    EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
-}
-
-/// Python 2 is not recorded; its own sitecustomize runs all the same.
-TEST_F(RecordTorch, RunsTheUsersOwnSitecustomizeOfPython2)
-{
-    if (run({"/usr/bin/env", "python2", "-c", ""}).code != 0)
-        GTEST_SKIP() << "there is no python2";
-    script("own/sitecustomize.py", "import sys\nsys.stdout.write('own sitecustomize\\n')\n");
-    const ProgramResult result =
-        record({"python2", "-c", "print('program')"}, {{"PYTHONPATH", (folder_.path() / "own").string()}});
-    EXPECT_EQ(result.out, "own sitecustomize\nprogram\n") << result.err;
-}
-
-TEST_F(RecordTorch, WritesBytecodeForTheProgramOnly)
-{
-    const std::filesystem::path resources = folder_ / "resources";
-    std::filesystem::create_directory(resources);
-    std::filesystem::copy(RESOURCES "/record", resources / "record",
-                          std::filesystem::copy_options::recursive);
-    std::filesystem::remove_all(resources / "record/__pycache__");
-    script("own.py", "");
-    const ProgramResult result =
-        record({PYTHON_PROGRAM, script("main.py", "import own\n")},
-               {{"TILESCOPE_RESOURCES", resources.string()}, {"PYTHONDONTWRITEBYTECODE", ""}});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_FALSE(std::filesystem::exists(resources / "record/__pycache__"));
-    EXPECT_TRUE(std::filesystem::exists(folder_ / "__pycache__"));
-}
-
-TEST_F(RecordTorch, LeavesNothingOutsideItsOutput)
-{
-    std::map<std::string, std::string> folders;
-    for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                             "XDG_STATE_HOME", "XDG_RUNTIME_DIR"}) {
-        folders[name] = (folder_.path() / name).string();
-        std::filesystem::create_directory(folders[name]);
-    }
-    const auto files = [this] {
-        std::set<std::string> found;
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path()))
-            found.insert(entry.path().lexically_relative(folder_.path()).string());
-        return found;
-    };
-    const std::string train = script("train.py", training());
-    // PyTorch itself makes a folder.
-    ASSERT_EQ(run({"/usr/bin/env", PYTHON_PROGRAM, "-B", train}, folders).code, 0);
-    std::set<std::string> expected = files();
-    ASSERT_EQ(record({PYTHON_PROGRAM, "-B", train}, folders, {"--ops"}).code, 0);
-    expected.insert("t.tscope");
-    EXPECT_EQ(files(), expected);
-}
-
-TEST_F(RecordTorch, AFaultOfTheBootstrapEndsTheRecordingAndNotTheProgram)
-{
-    const std::filesystem::path resources = folder_ / "resources";
-    std::filesystem::create_directory(resources);
-    std::filesystem::copy(RESOURCES "/record", resources / "record",
-                          std::filesystem::copy_options::recursive);
-    const std::map<std::string, std::string> said{
-        {"raise RuntimeError('fault')\n",
-         "not recorded: the recorder could not be started in this Python: fault"},
-        {"_record_torch = lambda *_: 1 / 0\n", "a part of PyTorch is not recorded"}};
-    for (const auto& [fault, sentence] : said) {
-        std::filesystem::copy_file(RESOURCES "/record/_tilescope_recorder.py",
-                                   resources / "record/_tilescope_recorder.py",
-                                   std::filesystem::copy_options::overwrite_existing);
-        std::ofstream(resources / "record/_tilescope_recorder.py", std::ios::app) << fault;
-        const ProgramResult result =
-            record({PYTHON_PROGRAM, script("train.py", kWithoutCompiler + training())},
-                   {{"TILESCOPE_RESOURCES", resources.string()}});
-        EXPECT_EQ(result.code, 0) << result.err;
-        EXPECT_EQ(result.out, "trained\n") << fault;
-        EXPECT_EQ(result.err.find("Traceback"), std::string::npos) << result.err;
-        EXPECT_THAT(result.err, AllOf(HasSubstr(sentence), Not(HasSubstr("was seen")))) << fault;
-    }
-}
-
-TEST_F(RecordTorch, SaysThatAPyTorchIsTooOld)
-{
-    std::filesystem::create_directory(folder_.path() / "torch");
-    script("torch/__init__.py", "__version__ = '1.13.1'\n");
-    const ProgramResult result = record({PYTHON_PROGRAM, script("use.py", "import torch\n")});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(result.err, AllOf(HasSubstr("PyTorch 1.13.1 are not recorded; they need 2.0 or later"),
-                                  Not(HasSubstr("was seen"))));
-}
-
-TEST_F(RecordTorch, ExceptionsOfTheProgramStayAsTheyAre)
-{
-    const std::string text = "import torch\n"
-                             "class M(torch.nn.Module):\n"
-                             "    def forward(self, x):\n"
-                             "        raise ValueError('mine')\n"
-                             "try:\n"
-                             "    M()(1)\n"
-                             "except ValueError as error:\n"
-                             "    print(error)\n"
-                             "torch.nn.Identity()(torch.ones(1))\n"
-                             "raise SystemExit(3)\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("fails.py", text)});
-    EXPECT_EQ(result.code, 3) << result.err;
-    EXPECT_EQ(result.out, "mine\n");
-}
-
-/// A handler runs wherever the interpreter is, also in functions of the recorder.
-TEST_F(RecordTorch, AnExceptionOfASignalHandlerReachesTheProgram)
-{
-    const std::string text = "import signal, torch, torch.distributed as dist\n"
-                             "dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)\n"
-                             "class Late(Exception): pass\n"
-                             "raised = [0]\n"
-                             "def handler(number, frame):\n"
-                             "    raised[0] += 1\n"
-                             "    raise Late\n"
-                             "tensor, seen = torch.ones(4), 0\n"
-                             "dist.all_reduce(tensor)\n"
-                             "signal.signal(signal.SIGALRM, handler)\n"
-                             "for i in range(600):\n"
-                             "    try:\n"
-                             "        before = raised[0]\n"
-                             "        signal.setitimer(signal.ITIMER_REAL, 0.0005 + i % 97 * 0.00002)\n"
-                             "        while raised[0] == before: dist.all_reduce(tensor)\n"
-                             "    except Late:\n"
-                             "        seen += 1\n"
-                             "print('lost', raised[0] - seen)\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("late.py", text)});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr("lost 0\n"));
-}
-
-TEST_F(RecordTorch, CompiledAutogradSeesOnlyTheProgram)
-{
-    const std::string text =
-        "import torch, torch._dynamo\n"
-        "model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))\n"
-        "optimizer = torch.optim.SGD(model.parameters(), 0.1)\n"
-        "for _ in range(3):\n"
-        "    loss = model(torch.randn(8, 16)).pow(2).mean()\n"
-        "    compiler = torch.compile(backend='eager', fullgraph=True)\n"
-        "    with torch._dynamo.compiled_autograd._enable(compiler): loss.backward()\n"
-        "    optimizer.step()\n"
-        "    optimizer.zero_grad()\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(rangePaths(), IsSupersetOf({"step/forward/Sequential/0", "step/backward"}));
-}
-
-/// Modules that compiled code calls for the first time are named meanwhile.
-TEST_F(RecordTorch, TheCompilerSeesOnlyTheProgram)
-{
-    const std::string text =
-        "import torch\n"
-        "model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))\n"
-        "graphs = []\n"
-        "def backend(graph, examples):\n"
-        "    graphs.append(graph)\n"
-        "    return graph\n"
-        "@torch.compile(backend=backend)\n"
-        "def function(x):\n"
-        "    y = model(x)\n"
-        "    torch._dynamo.graph_break()\n"
-        "    return model(y @ torch.ones(4, 16))\n"
-        "function(torch.ones(2, 16))\n"
-        "print(len(graphs), sum(torch._dynamo.utils.counters['graph_break'].values()))\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("graphs.py", text)});
-    EXPECT_EQ(result.code, 0);
-    EXPECT_EQ(result.out, "2 1\n");
-    EXPECT_THAT(result.err, Not(HasSubstr("Dynamo"))) << result.err;
 }
 
 /// The optimizer that counts is the first to make a step, that of the last layer.
@@ -614,40 +328,6 @@ TEST_F(RecordTorch, StepsOfOptimizersInBackwardEndWithIt)
         "where b.path = 'step/backward' and (b.start < s.start or b.end > s.end)";
     const ProgramResult outside = run({TILESCOPE_PROGRAM, "sql", "t.tscope", query, "--format", "csv"});
     EXPECT_THAT(outside.out, HasSubstr("outside\r\n0")) << outside.err;
-}
-
-/// An empty element of PYTHONPATH is the current folder.
-TEST_F(RecordTorch, AScriptThatAddsToPythonPathFindsTheCurrentFolder)
-{
-    script("here.py", "");
-    script("src/there.py", "");
-    script("tools/train.py", "import sys, here, there\nprint(*sys.path[1:3], sep='\\n')\n");
-    for (const std::string path : {"$PYTHONPATH:src", "src:$PYTHONPATH"}) {
-        const std::string command = "unset PYTHONPATH; exec ";
-        const std::string inner = "export PYTHONPATH=" + path + "; exec " PYTHON_PROGRAM " tools/train.py";
-        script("run.sh", inner);
-        const ProgramResult bare = run({"/bin/sh", "-c", command + "sh run.sh"});
-        const ProgramResult recorded =
-            run({"/bin/sh", "-c", command + TILESCOPE_PROGRAM " record -o t.tscope -- sh run.sh"});
-        EXPECT_EQ(bare.code, 0) << bare.err;
-        EXPECT_EQ(recorded.code, 0) << recorded.err;
-        EXPECT_EQ(bare.out, recorded.out);
-    }
-}
-
-/// PYTHONPATH separates folders by colons.
-TEST_F(RecordTorch, AColonInThePathOfTheOutputChangesNothing)
-{
-    const std::string text = kWithoutCompiler + training() + "import sys\nprint(*sys.path[1:], sep='\\n')\n";
-    const std::string file = script("12:30/train.py", text);
-    const ProgramResult result =
-        run({"/bin/sh", "-c",
-             "cd 12:30 && exec " TILESCOPE_PROGRAM " record -o t.tscope -- " PYTHON_PROGRAM " train.py"});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(result.out.find("12:30"), std::string::npos) << result.out;
-    EXPECT_EQ(result.out.find("12\n"), std::string::npos) << result.out;
-    std::filesystem::rename(folder_ / "12:30/t.tscope", folder_ / "t.tscope");
-    EXPECT_EQ(show({"steps"}).size(), 3U);
 }
 
 TEST_F(RecordTorch, AModuleThatRaisesDoesNotContainWhatFollows)
@@ -845,73 +525,6 @@ TEST_F(RecordTorch, TimesOfModulesAddUpToTheStep)
     for (const json& row : show({"steps"}))
         steps += row.at("wall_ns").get<std::int64_t>();
     EXPECT_EQ(wall["step"], steps);
-}
-
-TEST_F(RecordTorch, WarnsIfTheProgramStartsAProfiler)
-{
-    const std::string text =
-        "import torch\n"
-        "torch.cuda.is_available = lambda: True\n"
-        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:\n"
-        "    torch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
-        "print(len(profiler.events()) > 0)\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("profiled.py", text)});
-    EXPECT_EQ(result.out, "True\n");
-    EXPECT_THAT(result.err, HasSubstr("the program starts torch.profiler"));
-}
-
-TEST_F(RecordTorch, CompilesMoreModulesThanACompilerKeepsOfOneFunction)
-{
-    // Each class has its own forward; they share only what calls it.
-    const std::string text =
-        "import torch\n"
-        "torch._dynamo.config.fail_on_recompile_limit_hit = True\n"
-        "seen = []\n"
-        "def backend(graph, inputs):\n"
-        "    seen.append(graph)\n"
-        "    return graph.forward\n"
-        "for i in range(12):\n"
-        "    class M(torch.nn.Module):\n"
-        "        def __init__(self):\n"
-        "            super().__init__()\n"
-        "            self.inner = torch.nn.Linear(i + 1, 1)\n"
-        "        exec(f'def forward(self, x):\\n    return self.inner(x) + {i}')\n"
-        "    torch.compile(M(), backend=backend, fullgraph=True, dynamic=False)(torch.ones(1, i + 1))\n"
-        "print(len(seen))\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("compiled.py", text)});
-    EXPECT_EQ(result.out, "12\n") << result.err;
-    // It has no steps, which the tables of ranges begin with.
-    const std::string sql = "select count(*) as calls from range r join string s on s.id = r.name "
-                            "where s.text = 'M'";
-    const ProgramResult calls = run({TILESCOPE_PROGRAM, "sql", "t.tscope", sql, "--format", "csv"});
-    EXPECT_THAT(calls.out, HasSubstr("12")) << calls.err;
-}
-
-TEST_F(RecordTorch, ProgramsThatUseTorchProfilerKeepWorking)
-{
-    const std::string text =
-        "import torch\n"
-        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:\n"
-        "    torch.nn.Linear(2, 2)(torch.ones(2))\n"
-        "print(any('linear' in event.key for event in profile.key_averages()))\n";
-    const ProgramResult result =
-        record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--yield-to-torch"});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(result.out, "True\n");
-}
-
-TEST_F(RecordTorch, AProfilerOfTheProgramSeesViews)
-{
-    const std::string text =
-        "import torch\n"
-        "layer = torch.nn.Linear(2, 2)\n"
-        "layer(torch.ones(2))\n"
-        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:\n"
-        "    layer(torch.ones(2))\n"
-        "print(any(event.key == 'aten::t' for event in profile.key_averages()))\n";
-    const ProgramResult result = record({PYTHON_PROGRAM, script("profiled.py", text)}, {}, {"--ops"});
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(result.out, "True\n");
 }
 
 TEST_F(RecordTorch, MeasuresItsCost)

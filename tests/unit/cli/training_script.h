@@ -14,6 +14,24 @@ inline const std::string kWithoutCompiler =
     "sys.modules['torch._dynamo'] = types.SimpleNamespace(disable=lambda function, *_, **__: function,\n"
     "                                                     graph_break=lambda: None)\n";
 
+/// Three steps of a model; the program calls `step` for each.
+inline std::string steps(const std::string& before, const std::string& step,
+                         const std::string& start = kWithoutCompiler)
+{
+    return before + "\n" + start +
+           "import torch\n"
+           "model = torch.nn.Linear(4, 4)\n"
+           "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+           "def closure():\n"
+           "    optimizer.zero_grad()\n"
+           "    loss = model(torch.randn(8, 4)).square().mean()\n"
+           "    loss.backward()\n"
+           "    return loss\n"
+           "for _ in range(3):\n"
+           "    " +
+           step + "\n";
+}
+
 /// tests/data/record/train.py, with another call of its layers, preparation of its model or number of workers.
 inline std::string training(const std::string& call = "layer(x)", const std::string& prepare = "model",
                             const std::string& workers = "0")
