@@ -70,6 +70,8 @@ std::string_view wordOf(Verdict verdict); ///< inconclusive, no-difference, fast
 
 /// A smaller difference, as a share of A, does not matter.
 inline constexpr double kNoDifference = 0.05;
+/// The most repeats per side that are asked for.
+inline constexpr std::int64_t kMostRepeats = 50;
 /// The confidence level of verdicts and intervals. Of runs in turn it is that of all looks together, if the repeats are
 /// taken that a comparison asks for: a single look has a higher level.
 inline constexpr double kConfidence = 0.95;
