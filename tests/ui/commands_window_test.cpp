@@ -22,7 +22,9 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPlainTextEdit>
+#include <QProcess>
 #include <QPushButton>
+#include <QRegularExpression>
 
 #include <algorithm>
 #include <set>
@@ -214,6 +216,7 @@ TEST_F(CommandsTest, PredictsTheStepAsShowWhatIfDoes)
     ASSERT_TRUE(predicted.wait(kTimeoutMs));
     EXPECT_TRUE(answer->text().startsWith(QStringLiteral("Nothing is changed")))
         << answer->text().toStdString();
+    EXPECT_EQ(dialog.command(), QString()) << "show what-if refuses it";
     in<QComboBox>(dialog, "Kind of work").setEditText(QStringLiteral("nothing of that name"));
     in<QDoubleSpinBox>(dialog, "Factor of its time").setValue(2);
     ASSERT_TRUE(QTest::qWaitFor(
@@ -266,6 +269,28 @@ TEST_F(CommandsTest, NothingRunsBeforeItIsWhole)
 }
 
 #ifdef TILESCOPE_PROGRAM
+TEST_F(CommandsTest, OffersTheFormatsThatTheCommandLineWrites)
+{
+    QProcess help;
+    help.start(QStringLiteral(TILESCOPE_PROGRAM), {QStringLiteral("export"), QStringLiteral("--help")});
+    ASSERT_TRUE(help.waitForFinished(kTimeoutMs));
+    std::set<QString> written;
+    static const QRegularExpression line(QStringLiteral("^  (--\\w+) VALUE +OUT"),
+                                         QRegularExpression::MultilineOption);
+    const QString text = QString::fromUtf8(help.readAllStandardOutput());
+    for (const QRegularExpressionMatch& match : line.globalMatch(text))
+        written.insert(match.captured(1));
+    ASSERT_GE(written.size(), 7U) << text.toStdString();
+    CommandDialog& dialog = dialogOf(Command::Export);
+    auto& formats = in<QComboBox>(dialog, "Format");
+    std::set<QString> offered;
+    for (int i = 0; i < formats.count(); ++i) {
+        formats.setCurrentIndex(i);
+        offered.insert(dialog.arguments().back().section(QLatin1Char('='), 0, 0));
+    }
+    EXPECT_EQ(offered, written);
+}
+
 TEST_F(CommandsTest, RunsTheCommandAndShowsWhatItPrints)
 {
     CommandDialog& dialog = dialogOf(Command::Verify);

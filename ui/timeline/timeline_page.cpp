@@ -73,7 +73,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     causes_ = new DifferenceCauses(*view_, this);
     actions_ = new TimelineActions(workspace, *view_, *ties_, *notebook_, this);
     play_ = new TimelinePlay(*view_);
-    path_ = new TimelinePath(workspace, *view_, *panel_, this);
+    path_ = new TimelinePath(*view_, *panel_, this);
     auto* layout = makePlainColumn(this);
     layout->addWidget(makeTools());
     layout->addWidget(play_);

@@ -67,8 +67,8 @@ std::pair<std::size_t, std::size_t> drawnIn(const query::Timeline& timeline, con
 
 } // namespace
 
-TimelinePath::TimelinePath(Workspace& workspace, TimelineView& view, TimelinePanel& panel, QObject* page)
-    : QObject(page), workspace_(workspace), view_(view), panel_(panel),
+TimelinePath::TimelinePath(TimelineView& view, TimelinePanel& panel, QObject* page)
+    : QObject(page), view_(view), panel_(panel),
       action_(addKey(
           view, tr("Critical path of the step"), {Qt::Key_X}, [] {}, Qt::WidgetShortcut, tr("Timeline")))
 {

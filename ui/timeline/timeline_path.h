@@ -23,7 +23,7 @@ class TimelineView;
 class TimelinePath : public QObject {
     Q_OBJECT
 public:
-    TimelinePath(Workspace& workspace, TimelineView& view, TimelinePanel& panel, QObject* page);
+    TimelinePath(TimelineView& view, TimelinePanel& panel, QObject* page);
 
     void setRuns(std::vector<SelectedRun> runs);
     /// Shows and hides the path.
@@ -44,7 +44,6 @@ private:
     void show(Found found);
     void goTo(std::size_t segment);
 
-    Workspace& workspace_;
     TimelineView& view_;
     TimelinePanel& panel_;
     QAction* action_;

@@ -37,6 +37,11 @@ constexpr double kFactor = 0.5;
 constexpr double kMostFactor = 100;
 constexpr double kFactorStep = 0.1;
 
+bool changesSomething(const query::WhatIfQuery& query)
+{
+    return !query.scales.empty() || !query.removed.empty() || query.freeLaunches || query.freeCommunication;
+}
+
 } // namespace
 
 WhatIfDialog::WhatIfDialog(SelectedRun run, QWidget* parent)
@@ -150,6 +155,8 @@ query::WhatIfQuery WhatIfDialog::asked() const
 QString WhatIfDialog::command() const
 {
     const query::WhatIfQuery query = asked();
+    if (!changesSomething(query))
+        return {};
     ViewCommand line(run_, "what-if");
     for (const query::WorkScale& scale : query.scales)
         line.add("--scale", scale.key + "=" + QString::number(scale.factor).toStdString());
@@ -166,13 +173,14 @@ void WhatIfDialog::follow()
 {
     factor_->setEnabled(!removes_->isChecked());
     command_->setText(command());
+    copy_->setEnabled(!command_->text().isEmpty());
     soon_.start();
 }
 
 void WhatIfDialog::predict()
 {
     const query::WhatIfQuery query = asked();
-    if (query.scales.empty() && query.removed.empty() && !query.freeLaunches && !query.freeCommunication) {
+    if (!changesSomething(query)) {
         predicting_.cancel();
         answer_->setText(tr("Nothing is changed: choose a kind of work and a factor other than 1."));
         table_->show({});
