@@ -17,10 +17,12 @@ kernels     record --no-modules --no-memory
 modules     record --no-memory
 memory      record
 ops         record --ops
+no stacks   after one of these: --host-samples off; memory no stacks
 
 Memory and ops are measured in rounds of their own, as the tracker of PyTorch's allocator cannot be removed. What it takes while nothing is
 recorded is measured apart (`tracker_us`) and part of the ratios of memory and ops. --settings adds CUPTI with other settings of
-cupti_alone.cpp. "above CUPTI" is the difference of two ratios of one round.
+cupti_alone.cpp. "above CUPTI" is the difference of two ratios of one round. "processor" is the ratio of the processor time of the program's threads;
+"recorder" is that of the recorder's threads in ms of a step, and the program's page faults follow, with the variant and bare.
 
 With --seconds, rounds go on until about that time has passed since the start, 20 at least. The last line is JSON; --json FILE has it after
 each round. --device cpu checks the script without a GPU, with a smaller model.
@@ -41,12 +43,14 @@ import time
 import types
 
 from run import describe_host, median_interval
+from turns import read_threads, taken
 
 STEPS = 7
 SETTLING = 3
 LEAST_ROUNDS = 20
 # Shares of the time: rounds of the first variants, of memory, of ops.
-GROUPS = (("CUPTI", "listener", "kernels", "modules"), ("CUPTI", "memory"), ("CUPTI", "listener", "ops"))
+GROUPS = (("CUPTI", "listener", "kernels", "kernels no stacks", "modules"), ("CUPTI", "memory", "memory no stacks"),
+          ("CUPTI", "listener", "ops"))
 SHARES = (0.5, 0.2, 0.3)
 
 
@@ -69,6 +73,7 @@ class Parts:
                                          self._watched.__defaults__, self._watched.__closure__)
         self._watched_backward = torch.autograd.backward
         self._plain_backward = getattr(torch.autograd.backward, "__wrapped__", torch.autograd.backward)
+        self._has_stacks = True
         self.set_python(hooks=False, modules=False)
 
     def set_python(self, hooks, modules):
@@ -78,6 +83,11 @@ class Parts:
                 table.update(kept)
         self._torch.nn.Module._call_impl = self._watched if modules else self._plain
         self._torch.autograd.backward = self._watched_backward if modules else self._plain_backward
+
+    def set_stacks(self, on):
+        if on != self._has_stacks:
+            (self._recorder.start_stacks if on else self._recorder.stop_stacks)()
+        self._has_stacks = on
 
     def add_memory(self):
         self._plugin = self._bootstrap._Plugin(self._recorder, self._torch)
@@ -109,7 +119,7 @@ class Bench:
         self.step = make_step(torch, options.device)
         self.wait = torch.cuda.synchronize if options.device == "cuda" else lambda: None
         self.started = time.monotonic()
-        self.ratios, self.quiet, self.times = {}, {}, {}
+        self.ratios, self.quiet, self.times, self.processor = {}, {}, {}, {}
         self.report = {"device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu", "torch": torch.__version__,
                        "steps": STEPS, "rounds": {}}
         for _ in range(20):
@@ -129,7 +139,8 @@ class Bench:
         elif name == "listener":
             self.observer.observe(1, 0) if on else self.observer.ignore()
         elif on:
-            self.parts.set_python(hooks=True, modules=name != "kernels")
+            self.parts.set_stacks(not name.endswith("no stacks"))
+            self.parts.set_python(hooks=True, modules=not name.startswith("kernels"))
             self.parts.tell("start")
         else:
             self.parts.tell("stop")
@@ -152,20 +163,23 @@ class Bench:
             self.step()
         self.wait()
         times = []
+        before = read_threads()
         for _ in range(STEPS):
             start = time.perf_counter()
             self.step()
             self.wait()
             times.append(time.perf_counter() - start)
+        _, own, recorder, counts = taken(before, read_threads())
         self.switch(name, False)
-        return sorted(times)
+        return sorted(times), own, recorder, counts["faults"]
 
     def pair(self, name):
         """Notes the times of a variant and those of a bare block beside it."""
         order = ["bare", name]
         random.shuffle(order)
         found = [self.block(which) for which in order]
-        with_it, bare = found[::-1] if order[0] == "bare" else found
+        (with_it, *with_threads), (bare, *bare_threads) = found[::-1] if order[0] == "bare" else found
+        self.processor.setdefault(name, []).append((with_threads, bare_threads))
         self.ratios.setdefault(name, []).append(statistics.median(with_it) / statistics.median(bare))
         self.quiet.setdefault(name, []).append(with_it[0] / bare[0])
         self.times.setdefault(name, []).append((statistics.median(with_it), statistics.median(bare)))
@@ -191,7 +205,7 @@ class Bench:
                 self.pair(name)
             rounds += 1
             self.write(group, rounds, names)
-        for table in (self.ratios, self.quiet, self.times):
+        for table in (self.ratios, self.quiet, self.times, self.processor):
             table.clear()
 
     def write(self, group, rounds, names):
@@ -202,11 +216,15 @@ class Bench:
         tracker = 1 + self.report.get("tracker_us", 0) / 1000 / rows["bare_ms"] if group > 0 else 1.0
         variants = {}
         for name in ["bare", *names]:
-            factor = tracker if name in ("memory", "ops") else 1.0
+            factor = tracker if name.split()[0] in ("memory", "ops") else 1.0
             ratios = [ratio * factor for ratio in self.ratios[name]]
-            variants[name] = {"ratio": median_interval(ratios), "fastest": median_interval([each * factor for each in self.quiet[name]])}
+            pairs = self.processor[name]
+            variants[name] = {"ratio": median_interval(ratios), "fastest": median_interval([each * factor for each in self.quiet[name]]),
+                              "processor": median_interval([factor * one[0] / max(1, other[0]) for one, other in pairs]),
+                              "recorder_ms": [round(statistics.median(each[side][1] for each in pairs) / STEPS / 1e6, 4) for side in (0, 1)],
+                              "faults": [round(statistics.fmean(each[side][2] for each in pairs) / STEPS, 1) for side in (0, 1)]}
             for other in {"CUPTI", "listener"} & set(names) - {name}:
-                if name in ("kernels", "modules", "memory", "ops"):
+                if name.split()[0] in ("kernels", "modules", "memory", "ops"):
                     variants[name]["above " + other] = median_interval(
                         [mine - theirs for mine, theirs in zip(ratios, self.ratios[other])])
         rows["variants"] = variants
@@ -260,7 +278,9 @@ class Bench:
         print("%d pairs, bare step %.3f ms" % (rows["rounds"], rows["bare_ms"]), flush=True)
         for name, row in rows["variants"].items():
             above = ["%s %+.4f [%+.4f, %+.4f]" % (key, *row[key]) for key in row if key.startswith("above")]
-            print("  %-28s %.4f [%.4f, %.4f]  fastest steps %.4f  %s" % (name, *row["ratio"], row["fastest"][0], "  ".join(above)), flush=True)
+            print("  %-28s %.4f [%.4f, %.4f]  fastest steps %.4f  processor %.4f [%.4f, %.4f]  recorder %.3f and %.3f  faults %.1f and %.1f  %s"
+                  % (name, *row["ratio"], row["fastest"][0], *row["processor"], *row["recorder_ms"], *row["faults"], "  ".join(above)),
+                  flush=True)
 
 
 def make_step(torch, device):

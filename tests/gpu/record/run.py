@@ -61,6 +61,7 @@ VARIANTS = {"bare": Variant(),
             "modules": Variant(["--no-memory"]),
             "memory": Variant([]),
             "ops": Variant(["--ops"]),
+            "no stacks": Variant(["--host-samples", "off"]),
             "stopped": Variant(["--steps", "0:2"])}
 # Quantiles 0.975 of Student's t by degrees of freedom.
 STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
@@ -299,6 +300,7 @@ def cost(session, command, pairs, sets, variants):
     steps = collections.defaultdict(list)
     ratios = {figure: collections.defaultdict(list) for figure in ("step_ms", "quiet_ms", "own_ms")}
     recorder = collections.defaultdict(list)
+    threads = collections.defaultdict(lambda: collections.defaultdict(list))
     losses = collections.Counter()
     names = ["bare again", *variants]
     for number in range(sets):
@@ -317,6 +319,8 @@ def cost(session, command, pairs, sets, variants):
                     recorder[name].append(block[name].get("recorder_ms", 0))
                     for which, figures in block.items():
                         steps[which].append(figures["step_ms"])
+                        for thread, spent in (figures.get("threads_ms", {}) | figures.get("counts", {})).items():
+                            threads[which][thread].append(spent)
         for name in variants:
             if processes[name].file:
                 for kind, count in session.losses(processes[name].file):
@@ -329,11 +333,17 @@ def cost(session, command, pairs, sets, variants):
               "own_ratios": {name: median_interval(ratios["own_ms"][name]) for name in names if ratios["own_ms"][name]},
               "recorder_ms": {name: round(statistics.median(recorder[name]), 4) for name in names},
               "step_ms": {name: round(statistics.median(values), 3) for name, values in steps.items()},
+              # Threads that few blocks have are 0 in the others.
+              "threads_ms": {name: {thread: round(sum(values) / len(steps[name]), 3) for thread, values in found.items()}
+                             for name, found in threads.items()},
               "bare_ms": [round(value, 2) for value in statistics.quantiles(steps["bare"], n=10)]}
     for name in names:
         texts = ["%.4f [%.4f, %.4f]" % tuple(report[kind].get(name, [math.nan] * 3)) for kind in ("ratios", "quiet_ratios", "own_ratios")]
         print(f"{name:10} {texts[0]}  fastest steps {texts[1]}  processor time {texts[2]}  {report['step_ms'][name]:.3f} ms, "
               f"bare {report['step_ms']['bare']:.3f}, recorder's threads {report['recorder_ms'][name]:.3f}", flush=True)
+    for name, found in report["threads_ms"].items():
+        most = [f"{thread} {spent:g}" for thread, spent in sorted(found.items(), key=lambda each: -each[1]) if spent >= 0.01]
+        print(f"{name:10} processor time of threads (ms), page faults and switches of a step: {', '.join(most)}", flush=True)
     print("bare steps, deciles:", report["bare_ms"], "losses:", dict(losses), flush=True)
     return report
 
