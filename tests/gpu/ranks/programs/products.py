@@ -10,15 +10,18 @@ COUNT = 100
 def products(number, killed=False):
     import torch
 
-    matrix = torch.ones(2048, 2048, device="cuda:%d" % number)
+    if torch.cuda.is_available():
+        matrix, wait = torch.ones(2048, 2048, device="cuda:%d" % number), lambda: torch.cuda.synchronize(number)
+    else:
+        matrix, wait = torch.ones(256, 256), lambda: None
     for i in range(COUNT):
         matrix @ matrix
         if killed:
-            torch.cuda.synchronize(number)
+            wait()
             time.sleep(0.01)
             if i == COUNT // 2 and number == 1:
                 os.kill(os.getpid(), 9)
-    torch.cuda.synchronize(number)
+    wait()
 
 
 if __name__ == "__main__":
