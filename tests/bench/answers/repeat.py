@@ -10,6 +10,8 @@ modules are added around the ops of the main thread, as with_stack=True records 
 import gzip
 import itertools
 import json
+import multiprocessing
+import os
 import pathlib
 import random
 import re
@@ -145,11 +147,17 @@ class Round:
             rest["args"] = args
         return json.dumps(rest)
 
-    def text(self, number, later, added, source):
-        """The events of a round, and when it ends."""
-        bounds = [self.span * piece / PIECES for piece in range(PIECES + 1)]
+    def stretched(self, number):
+        """Where the pieces of a round begin, and their factors. The same for all ranks."""
+        source = random.Random(number)
         factors = [source.uniform(0.9, 1.1) for _ in range(PIECES)]
-        starts = [0.0, *itertools.accumulate(self.span / PIECES * factor for factor in factors)]
+        return [0.0, *itertools.accumulate(self.span / PIECES * factor for factor in factors)], factors
+
+    def text(self, number, later):
+        """The events of a round."""
+        bounds = [self.span * piece / PIECES for piece in range(PIECES + 1)]
+        starts, factors = self.stretched(number)
+        added = number * self.ids
         parts = [""] * (2 * len(self.values) + 1)
         parts[0::2] = self.literals
         filled, begun = [], 0.0
@@ -165,25 +173,47 @@ class Round:
             else:
                 filled.append(str(value + added) if kind == "i" else str(number))
         parts[1::2] = filled
-        return "".join(parts), starts[-1]
+        return "".join(parts)
 
 
-def generate(out, steps, trace, each):
-    source = random.Random(1)
-    head = {key: value for key, value in trace.items() if key != "traceEvents"}
+def write_part(part):
+    """Writes some rounds of a rank as one member of a gzip file. Takes Round, first text, first and last round, begin and file."""
+    each, first, rounds, later, out = part
     packer = subprocess.Popen(["gzip", "-1"], stdin=subprocess.PIPE, stdout=open(out, "wb"))
-    write = lambda text: packer.stdin.write(text.encode())
-    write(json.dumps(head)[:-1] + ', "traceEvents": [\n' + ",\n".join(json.dumps(event) for event in each.meta))
-    later = each.begin
-    for step in range(steps):
-        text, length = each.text(step, later, step * each.ids, source)
-        write(",\n" + text)
-        later += length
-    write("]}")
+    packer.stdin.write(first.encode())
+    for number in rounds:
+        packer.stdin.write((",\n" + each.text(number, later)).encode())
+        later += each.stretched(number)[0][-1]
     packer.stdin.close()
     if packer.wait():
         sys.exit("gzip failed")
-    return steps * each.count
+
+
+def generate(folder, steps, traces, rounds):
+    """Writes the traces of all ranks, by as many processes as there are processors. A file is a row of gzip members."""
+    processors = len(os.sched_getaffinity(0))
+    length = max(1, -(-steps * len(traces) // processors))
+    parts, files = [], []
+    for rank, (trace, each) in enumerate(zip(traces, rounds)):
+        head = {key: value for key, value in trace.items() if key != "traceEvents"}
+        first = json.dumps(head)[:-1] + ', "traceEvents": [\n' + ",\n".join(json.dumps(event) for event in each.meta)
+        later, names = each.begin, []
+        for begin in range(0, steps, length):
+            numbers = range(begin, min(steps, begin + length))
+            names.append(folder / f"rank{rank}.{begin}.part")
+            parts.append((each, first, numbers, later, names[-1]))
+            later += sum(each.stretched(number)[0][-1] for number in numbers)
+            first = ""
+        files.append((folder / f"rank{rank}.json.gz", names))
+    with multiprocessing.Pool(processors) as pool:
+        for _ in pool.imap_unordered(write_part, parts, chunksize=1):
+            pass
+    for file, names in files:
+        with open(file, "wb") as out:
+            for name in names:
+                out.write(name.read_bytes())
+                name.unlink()
+            out.write(gzip.compress(b"]}"))
 
 
 def main():
@@ -196,9 +226,9 @@ def main():
     time = common_time(traces)
     rounds = [Round(trace, time) for trace in traces]
     steps = max(1, round(int(sys.argv[2]) / sum(each.count for each in rounds)))
-    for rank, (trace, each) in enumerate(zip(traces, rounds)):
-        count = generate(folder / f"rank{rank}.json.gz", steps, trace, each)
-        print(f"rank {rank}: {count} events", file=sys.stderr)
+    generate(folder, steps, traces, rounds)
+    for rank, each in enumerate(rounds):
+        print(f"rank {rank}: {steps * each.count} events", file=sys.stderr)
 
 
 if __name__ == "__main__":
