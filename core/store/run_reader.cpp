@@ -8,6 +8,7 @@
 #include "core/store/rows/stored_rows.h"
 #include "core/store/tracks/call_totals_reader.h"
 #include "core/store/tracks/packed_track.h"
+#include "core/store/tracks/path_totals_reader.h"
 #include "core/store/tracks/totals_reader.h"
 
 #include <algorithm>
@@ -305,6 +306,11 @@ std::optional<CallTotals> RunReader::callTotals(RunId run) const
 std::vector<StepTotal> RunReader::stepTotals(RunId run) const
 {
     return impl_->use([&] { return readStepTotals(*impl_, run); });
+}
+
+std::vector<StepPathTotal> RunReader::pathTotals(RunId run) const
+{
+    return impl_->use([&] { return readPathTotals(*impl_, run); });
 }
 
 std::vector<PackedBoxes> RunReader::packedBoxes(RunId run, const TrackInfo& track) const

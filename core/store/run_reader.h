@@ -25,6 +25,7 @@
 namespace tilescope::store {
 
 struct CallTotals;
+struct StepPathTotal;
 
 /// A read-only connection. One thread at a time may use it; open one per thread.
 ///
@@ -141,6 +142,10 @@ public:
     std::vector<StepTotal> stepTotals(RunId run) const;
     /// The totals of a run's calls, within traced steps and outside; none also if too few calls are alike.
     std::optional<CallTotals> callTotals(RunId run) const;
+
+    /// What the critical paths of all steps spend their time on, without reading events; empty if the file does not have it, or by
+    /// other rules than this program's.
+    std::vector<StepPathTotal> pathTotals(RunId run) const;
 
     /// From the file's chunks, without reading events.
     EventCounts counts(RunId run) const;

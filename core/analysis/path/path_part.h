@@ -22,6 +22,10 @@ enum class PathPart : std::uint8_t {
 };
 inline constexpr std::size_t kPathParts = 8;
 
+/// Number of the rules by which the parts of a path are found. A file keeps the parts of its steps with this number; raise it with
+/// every change that finds other parts for the same events.
+inline constexpr std::int64_t kPathRules = 1;
+
 std::string_view wordOf(PathPart part); ///< host, launch, …
 
 /// Time by part.

@@ -5,6 +5,7 @@
 #include "core/exchange/import/foreign_rows.h"
 #include "core/exchange/import/rules/activity_owners.h"
 #include "core/exchange/import/rules/event_times.h"
+#include "core/exchange/import/path_totals.h"
 #include "core/exchange/import/run_assembly.h"
 #include "core/model/api_class.h"
 
@@ -490,7 +491,9 @@ const RuleWork& TraceBuilder::work() const
 RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::path& output,
                            const ImportWatch& watch)
 {
-    return assembleRun(impl_->trace, header, output, watch);
+    const RunId run = assembleRun(impl_->trace, header, output, watch);
+    storePathTotals(output, run, watch);
+    return run;
 }
 
 } // namespace tilescope::exchange

@@ -93,8 +93,6 @@ void AdviceReading::noteFirstWork(const DeviceEvent& event)
 
 void AdviceReading::add(const Range& range)
 {
-    if (!filter_.has(range.thread))
-        return;
     if (stepPaths_.isStep(range))
         steps_.push_back(range);
     if (loads(range.name))
@@ -124,18 +122,15 @@ void AdviceReading::endRanges()
 
 void AdviceReading::addStart(const Range& range)
 {
-    if (filter_.has(range.thread))
-        addStart("range", range.name, range.thread, {range.start, range.end});
+    addLongStart("range", range.name, range.thread, {range.start, range.end});
 }
 
 void AdviceReading::add(const Op& op)
 {
-    if (!filter_.has(op.thread))
-        return;
     cover(op.start, op.end);
     addLoading("op", op.name, op.thread, op.start, op.end);
     if (trace_.onGpu) {
-        addStart("op", op.name, op.thread, {op.start, op.end});
+        addLongStart("op", op.name, op.thread, {op.start, op.end});
         addCode({op.start, op.end});
         trace_.hasOps = true;
     }
@@ -143,21 +138,19 @@ void AdviceReading::add(const Op& op)
 
 void AdviceReading::addRecomputed(const Op& op)
 {
-    if (filter_.has(op.thread) && all_.recomputation.has(op.id))
+    if (all_.recomputation.has(op.id))
         trace_.recomputed.push_back(
             {{op.start, op.end}, sources_.of({.kind = "module", .name = kinds_.placeOrNone(op.path)})});
 }
 
 void AdviceReading::add(const ApiCall& call)
 {
-    if (!filter_.has(call.thread))
-        return;
     const analysis::Interval time{call.start, call.end};
     trace_.hasCalls = true;
     unrecorded_.addCall(call.kind, time);
     cover(call.start, call.end);
     addCode(time);
-    if (call.kind != ApiKind::Overhead && addStart("call", call.name, call.thread, time))
+    if (call.kind != ApiKind::Overhead && addStartCall(call))
         return;
     if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
         longLaunches_.emplace(call.correlation.value, LongLaunch{time, call.name});
@@ -227,16 +220,16 @@ void AdviceReading::beginFrames()
 
 void AdviceReading::add(const Frame& frame)
 {
-    if (!filter_.has(frame.thread))
-        return;
     addLoading("frame", frame.name, frame.thread, frame.start, frame.end);
     if (trace_.onGpu)
-        addStart("frame", frame.name, frame.thread, {frame.start, frame.end});
+        addLongStart("frame", frame.name, frame.thread, {frame.start, frame.end});
     const auto found = waitsByThread_.find(frame.thread);
     if (found == waitsByThread_.end())
         return;
     auto wait = std::ranges::lower_bound(found->second, frame.start, {},
                                          [](const WaitingCall* each) { return each->time.time.start; });
+    if (wait == found->second.end() || (*wait)->time.time.start >= frame.end)
+        return;
     const std::string_view name = textOf_(frame.name);
     const bool isLibrary = analysis::isLibraryFrame(name) || name.starts_with("nn.Module:");
     for (; wait != found->second.end() && (*wait)->time.time.start < frame.end; ++wait) {
@@ -300,33 +293,48 @@ std::set<DeviceIndex> AdviceReading::ownDevices() const
 
 bool AdviceReading::loads(StringId name)
 {
-    const auto [known, isNew] = loading_.try_emplace(name, false);
-    if (isNew && name)
-        known->second = analysis::loadsData(textOf_(name));
-    return known->second;
+    constexpr std::uint32_t kMostNames = 1U << 24; // numbers of a damaged file
+    if (!name)
+        return false;
+    if (name.value >= kMostNames)
+        return analysis::loadsData(textOf_(name));
+    if (name.value >= loading_.size())
+        loading_.resize(std::size_t{name.value} + 1, Loads::Unknown);
+    Loads& known = loading_[name.value];
+    if (known == Loads::Unknown)
+        known = analysis::loadsData(textOf_(name)) ? Loads::Yes : Loads::No;
+    return known == Loads::Yes;
 }
 
-void AdviceReading::addLoading(std::string kind, StringId name, ThreadId thread, Timestamp start,
+void AdviceReading::addLoading(const char* kind, StringId name, ThreadId thread, Timestamp start,
                                Timestamp end)
 {
     if (!loads(name) || (mainThread_ && thread != mainThread_))
         return;
-    trace_.loading.push_back(
-        {{start, end}, sources_.of({.kind = std::move(kind), .name = std::string(textOf_(name))})});
+    trace_.loading.push_back({{start, end}, sources_.of({.kind = kind, .name = std::string(textOf_(name))})});
 }
 
-bool AdviceReading::addStart(std::string kind, StringId name, ThreadId thread, const analysis::Interval& time)
+void AdviceReading::addLongStart(const char* kind, StringId name, ThreadId thread,
+                                 const analysis::Interval& time)
 {
-    if (time.length() < (kind == "call" ? kShortestStartCall : kShortestStart) ||
-        (mainThread_ && thread != mainThread_ && kind != "call"))
-        return false;
-    const bool isFirst = kind == "call" && time.start < firstWork_;
+    if (time.length() >= kShortestStart && (!mainThread_ || thread == mainThread_))
+        addStart(kind, name, false, time);
+}
+
+bool AdviceReading::addStartCall(const ApiCall& call)
+{
+    const analysis::Interval time{call.start, call.end};
+    return time.length() >= kShortestStartCall && addStart("call", call.name, call.start < firstWork_, time);
+}
+
+bool AdviceReading::addStart(const char* kind, StringId name, bool isFirst, const analysis::Interval& time)
+{
     const auto [known, isNew] = startCauses_.try_emplace({name, isFirst}, analysis::kNoStartCause);
     if (isNew && name)
         known->second = analysis::startCauseOf(textOf_(name), isFirst);
     if (!isStartUp(known->second))
         return false;
-    trace_.host.starting.push_back({time, sources_.of({.kind = std::move(kind),
+    trace_.host.starting.push_back({time, sources_.of({.kind = kind,
                                                        .name = std::string(textOf_(name)),
                                                        .note = std::string(nounOf(known->second))})});
     return true;

@@ -74,7 +74,7 @@ private:
 };
 
 /// The trace of one process. Events come by kind, each kind nearly in start order: ranges, ops, calls, device events,
-/// frames, allocations, those that addToReadings() lists.
+/// frames, allocations, those that addToReadings() lists. Host events are of the process (PerProcess).
 class AdviceReading {
 public:
     /// \param all  kept by the caller
@@ -121,9 +121,12 @@ private:
     /// The devices that the process uses; none: all.
     std::set<DeviceIndex> ownDevices() const;
     bool loads(StringId name);
-    void addLoading(std::string kind, StringId name, ThreadId thread, Timestamp start, Timestamp end);
-    /// \return  whether the event is start-up
-    bool addStart(std::string kind, StringId name, ThreadId thread, const analysis::Interval& time);
+    void addLoading(const char* kind, StringId name, ThreadId thread, Timestamp start, Timestamp end);
+    /// Of another event than a call.
+    void addLongStart(const char* kind, StringId name, ThreadId thread, const analysis::Interval& time);
+    /// \return  whether the call is start-up
+    bool addStartCall(const ApiCall& call);
+    bool addStart(const char* kind, StringId name, bool isFirst, const analysis::Interval& time);
     bool launchesGraph(StringId call);
     /// Some thread is in an op or a call.
     void addCode(const analysis::Interval& time);
@@ -183,7 +186,8 @@ private:
     Timestamp lastLaunch_ = Timestamp::min();
     Timestamp busyUntil_ = Timestamp::min(); ///< the devices of the process
     ActivityKinds kinds_;
-    std::unordered_map<StringId, bool> loading_;
+    enum class Loads : std::uint8_t { Unknown, No, Yes };
+    std::vector<Loads> loading_; ///< by StringId
     struct LongLaunch {
         analysis::Interval time{};
         StringId name = {};

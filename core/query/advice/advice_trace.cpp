@@ -59,17 +59,24 @@ std::optional<std::size_t> AdviceTrace::stepOf(const Activity& activity) const
     return static_cast<std::size_t>(next - walls.begin() - 1);
 }
 
-std::vector<analysis::Interval>
+const std::vector<analysis::Interval>&
 AdviceTrace::busyWith(const std::function<bool(const ActivityKind&)>& has) const
 {
     std::vector<char> known;
     for (const ActivityKind& kind : kinds)
         known.push_back(has(kind) ? 1 : 0);
+    constexpr std::size_t kMostKept = 1'000'000;
+    if (activities.size() > kMostKept && !busyWith_.contains(known))
+        busyWith_.clear();
+    const auto [found, isNew] = busyWith_.try_emplace(known);
+    if (!isNew)
+        return found->second;
     std::vector<analysis::Interval> times;
     for (const Activity& activity : activities)
         if (known[activity.kind] != 0)
             times.push_back(activity.time);
-    return unionOf(std::move(times));
+    found->second = unionOf(std::move(times));
+    return found->second;
 }
 
 std::int64_t AdviceTraces::steps() const

@@ -121,8 +121,13 @@ struct AdviceTrace {
     std::vector<analysis::GroupedTime> timesOf(const SourceOf& sourceOf) const;
     /// The step in which an activity starts, as an index into `walls`; none: between steps.
     std::optional<std::size_t> stepOf(const Activity& activity) const;
-    /// The times of these activities: a result of unionOf().
-    std::vector<analysis::Interval> busyWith(const std::function<bool(const ActivityKind&)>& has) const;
+    /// The times of these activities: a result of unionOf(), valid until the next call. Once all activities are known; one thread.
+    const std::vector<analysis::Interval>&
+    busyWith(const std::function<bool(const ActivityKind&)>& has) const;
+
+private:
+    mutable std::map<std::vector<char>, std::vector<analysis::Interval>>
+        busyWith_; ///< by kind, whether it counts
 };
 
 /// The traces of the processes that advice is about, each judged by itself: a mean step is the mean of theirs.

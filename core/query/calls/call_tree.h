@@ -164,9 +164,11 @@ struct CallTreeTable {
 /// Each activity counts once, at the end of one stack: times of activities that overlap add up. Activities that
 /// are only partly in a time span count with that part.
 /// Memory: the distinct stacks, 12 bytes for each op and, if the run has frames, 20 bytes for each activity.
+/// \param cancelled  ends the reading of events early; the tree then has a part of them
 /// \throws Error  no such run, rank, process or device; a pattern that is invalid; of idle time: a pattern, or a device
-CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
-                       const CallTreeOptions& options = {});
+CallTreeTable callTree(
+    const store::RunReader& reader, const EventQuery& query, const CallTreeOptions& options = {},
+    const std::function<bool()>& cancelled = [] { return false; });
 
 /// The tree with every stack turned round: what took the time is outermost, its callers are inside. O(size).
 CallTree inverted(const CallTree& tree);

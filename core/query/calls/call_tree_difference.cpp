@@ -63,7 +63,8 @@ std::vector<std::int64_t> withBelow(const CallTree& tree, std::vector<std::int64
 CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuery& queryA,
                                       const store::RunReader& b, const EventQuery& queryB,
                                       CallTreeOptions options, bool isInverted,
-                                      const std::optional<TimeSpan>& spanB)
+                                      const std::optional<TimeSpan>& spanB,
+                                      const std::function<bool()>& cancelled)
 {
     const RunId runA = chooseRun(a, queryA.run).run;
     const RunId runB = chooseRun(b, queryB.run).run;
@@ -76,10 +77,10 @@ CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuer
         difference.stepsA = stepsA;
         difference.stepsB = stepsB;
     }
-    CallTreeTable left = callTree(a, queryA, options);
+    CallTreeTable left = callTree(a, queryA, options, cancelled);
     if (spanB)
         options.span = spanB;
-    CallTreeTable right = callTree(b, queryB, options);
+    CallTreeTable right = callTree(b, queryB, options, cancelled);
     if (options.weight == CallWeight::Idle) { // a step of it is what the table of waiting says
         const bool hasSteps = left.steps > 0 && right.steps > 0;
         difference.stepsA = hasSteps ? left.steps : 1;

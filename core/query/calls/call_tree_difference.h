@@ -33,11 +33,12 @@ struct CallTreeDifference {
 
 /// \param options  the scope is chosen as described above
 /// \param spanB    the time span of B if it is not that of `options`
+/// \param cancelled  as callTree()
 /// \throws Error  as callTree(); one run has GPU activities and the other has none
-CallTreeDifference callTreeDifference(const store::RunReader& a, const EventQuery& queryA,
-                                      const store::RunReader& b, const EventQuery& queryB,
-                                      CallTreeOptions options = {}, bool isInverted = false,
-                                      const std::optional<TimeSpan>& spanB = {});
+CallTreeDifference callTreeDifference(
+    const store::RunReader& a, const EventQuery& queryA, const store::RunReader& b, const EventQuery& queryB,
+    CallTreeOptions options = {}, bool isInverted = false, const std::optional<TimeSpan>& spanB = {},
+    const std::function<bool()>& cancelled = [] { return false; });
 
 /// A stack of either side as a row of a table.
 struct CallTreeDifferenceRow : CallPlace {

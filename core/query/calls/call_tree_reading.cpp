@@ -67,8 +67,10 @@ template <class Record, class Each, class Take> void eachByStart(const Each& eac
 
 class CallTreeReading {
 public:
-    CallTreeReading(const store::RunReader& reader, const EventQuery& query, const CallTreeOptions& options)
-        : reader_(reader), textOf_(textsOf(reader)), selection_(query.rangeGlob, textOf_)
+    CallTreeReading(const store::RunReader& reader, const EventQuery& query, const CallTreeOptions& options,
+                    const std::function<bool()>& cancelled)
+        : reader_(reader), cancelled_(cancelled), textOf_(textsOf(reader)),
+          selection_(query.rangeGlob, textOf_)
     {
         table_.run = chooseRun(reader, query.run);
         table_.weight = options.weight;
@@ -81,6 +83,7 @@ public:
             glob_.emplace(query.rangeGlob);
         window_ = windowOf(reader, table_.run.run, options.span);
         isWhole_ = !options.span && query.topology.empty();
+        isOfProcesses_ = !options.span && !query.topology.device;
     }
 
     CallTreeTable build()
@@ -100,10 +103,9 @@ public:
             return std::move(table_);
         }
         // While this thread finds the frames around the activities.
-        static const std::function<bool()> kNever = [] { return false; };
-        readOps_.emplace(reader_, table_.run, kNever,
-                         [run = table_.run.run](const store::RunReader& own, const auto&) {
-                             return factsOfOps(own, run);
+        readOps_.emplace(reader_, table_.run, cancelled_,
+                         [run = table_.run.run](const store::RunReader& own, const auto& isCancelled) {
+                             return factsOfOps(own, run, isCancelled);
                          });
         if (table_.weight == CallWeight::Allocated)
             addAllocations();
@@ -139,7 +141,7 @@ private:
     bool addStored(const store::EventCounts& counts)
     {
         const bool needsFrames = counts.frames > 0 && table_.weight != CallWeight::Allocated;
-        if (!isWhole_ || needsFrames)
+        if (needsFrames || !(isWhole_ || (isOfProcesses_ && knowsProcesses())))
             return false;
         const std::optional<store::CallTotals> totals = reader_.callTotals(table_.run.run);
         if (!totals)
@@ -147,8 +149,10 @@ private:
         std::vector<std::uint32_t> chains;
         for (const store::OpCallTotal& op : totals->ops)
             chains.push_back(innerChain(op.caller == store::kNoOpCall ? 0 : chains[op.caller], op.name));
-        const auto isCounted = [this](const auto& total) {
-            return isInScope(total.isTraced) && selection_.has(total.path);
+        const ProcessIndex asked = topology_->topology().hasSeveral() ? topology_->process() : ProcessIndex{};
+        const auto isCounted = [&](const auto& total) {
+            return isInScope(total.isTraced) && selection_.has(total.path) &&
+                   (!asked || total.process == asked);
         };
         const auto nodeOf = [&](const auto& total, CallKind place) {
             return chainNode(pathNode(processNode(total.process), total.path, place),
@@ -173,6 +177,14 @@ private:
         return true;
     }
 
+    /// Whether the totals say of which process each activity or op is. Memory belongs to a device, which several may use.
+    bool knowsProcesses() const
+    {
+        return table_.weight != CallWeight::Allocated &&
+               std::ranges::all_of(topology_->topology().topology().streams,
+                                   [](const TracedStream& stream) { return bool(stream.process); });
+    }
+
     /// Of the kernels at the ends of stacks whose names say none.
     void findFamilies()
     {
@@ -184,17 +196,18 @@ private:
         table_.byLaunch = kernels.takeByLaunch();
     }
 
-    static std::vector<OpFacts> factsOfOps(const store::RunReader& reader, RunId run)
+    static std::vector<OpFacts> factsOfOps(const store::RunReader& reader, RunId run,
+                                           const std::function<bool()>& cancelled)
     {
         std::vector<OpFacts> ops;
-        reader.eachOp({.run = run}, [&ops](const Op& op) {
+        reader.eachOp({.run = run}, [&](const Op& op) {
             constexpr std::uint32_t kMostOps = 1U << 28;
-            if (!op.id || op.id.value >= kMostOps)
-                return true;
-            if (op.id.value >= ops.size())
-                ops.resize(std::size_t{op.id.value} + 1);
-            ops[op.id.value] = {.name = op.name, .parent = op.parent};
-            return true;
+            if (op.id && op.id.value < kMostOps) {
+                if (op.id.value >= ops.size())
+                    ops.resize(std::size_t{op.id.value} + 1);
+                ops[op.id.value] = {.name = op.name, .parent = op.parent};
+            }
+            return !cancelled();
         });
         return ops;
     }
@@ -217,14 +230,14 @@ private:
                     table_.tree.child(opNode(pathNode(startOf(place, event), event.path), event.op),
                                       kindOf(event.kind), nameOf(event.name)),
                     withinSpan(event).count());
-            return true;
+            return !cancelled_();
         });
     }
 
     void addOpTime(bool hasFrames)
     {
         const auto each = [this](const auto& take) {
-            eachByStart<Op>([this](const auto& read) { reader_.eachOp(window_, read); }, take);
+            eachByStart<Op>([this](const auto& read) { reader_.eachOp(window_, until(read)); }, take);
         };
         if (hasFrames)
             findFrames(each, [](const Op& op) { return std::pair(op.start, op.thread); });
@@ -253,11 +266,11 @@ private:
         reader_.eachAllocEvent(window_, [&](const AllocEvent& event) {
             if (event.action != AllocAction::Alloc || !isInScope(event.step != kNoStep) ||
                 !topology_->hasDevice(event.device) || !selection_.has(event.path))
-                return true;
+                return !cancelled_();
             addBlocks(opNode(pathNode(processNode(topology_->topology().of(event.device)), event.path, place),
                              event.op),
                       event.category, event.bytes, 1);
-            return true;
+            return !cancelled_();
         });
     }
 
@@ -315,6 +328,12 @@ private:
         return timedWorkOfOps(ops, device, textOf_, familyOf, context, scope);
     }
 
+    /// `take`, until the reading is cancelled.
+    auto until(const auto& take) const
+    {
+        return [this, &take](const auto& event) { return take(event) && !cancelled_(); };
+    }
+
     template <class Event> Nanoseconds withinSpan(const Event& event) const
     {
         const Timestamp from = std::max(event.start, window_.from);
@@ -360,7 +379,7 @@ private:
             if (thread)
                 calls.push_back({time, thread, static_cast<std::uint32_t>(frames_.size())});
             frames_.push_back(processNode(processOf(event)));
-            return true;
+            return !cancelled_();
         });
         std::ranges::stable_sort(calls, {}, &Call::time);
         std::unordered_map<ThreadId, std::vector<OpenFrame>> open;
@@ -374,7 +393,7 @@ private:
             }
         };
         eachByStart<Frame>(
-            [&](const auto& take) { reader_.eachFrame({.run = table_.run.run}, take); },
+            [&](const auto& take) { reader_.eachFrame({.run = table_.run.run}, until(take)); },
             [&](const Frame& frame) {
                 place(frame.start);
                 std::vector<OpenFrame>& stack = open[frame.thread];
@@ -470,6 +489,7 @@ private:
     }
 
     const store::RunReader& reader_;
+    const std::function<bool()>& cancelled_;
     const analysis::TextOf textOf_;
     PathSelection selection_;
     std::optional<analysis::PathGlob> glob_; ///< the same for paths that are no strings of the file
@@ -477,6 +497,7 @@ private:
     CallTreeTable table_;
     store::EventWindow window_; ///< of the activities that count
     bool isWhole_ = true;       ///< no process, device or span was requested
+    bool isOfProcesses_ = true; ///< no device or span was requested
     std::optional<SideReading<std::vector<OpFacts>>> readOps_;
     std::vector<OpFacts> ops_;           ///< by OpId
     std::vector<CallTree::Node> frames_; ///< by activity; empty without frames
@@ -491,7 +512,7 @@ private:
 } // namespace
 
 CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
-                       const CallTreeOptions& options)
+                       const CallTreeOptions& options, const std::function<bool()>& cancelled)
 {
     CallTreeTable table;
     if (options.weight == CallWeight::Idle) {
@@ -512,10 +533,11 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
         times.weight = CallWeight::Time;
         times.scope = CallTreeScope::Recording;
         reader.atOnce([&] {
-            table = sampleTree(reader, query.topology, CallTreeReading(reader, query, times).build());
+            table =
+                sampleTree(reader, query.topology, CallTreeReading(reader, query, times, cancelled).build());
         });
     } else {
-        reader.atOnce([&] { table = CallTreeReading(reader, query, options).build(); });
+        reader.atOnce([&] { table = CallTreeReading(reader, query, options, cancelled).build(); });
     }
     return filtered(std::move(table), options.filters);
 }

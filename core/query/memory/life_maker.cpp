@@ -3,19 +3,35 @@
 #include "core/model/set_up_path.h"
 #include "core/model/text.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tilescope::query {
 
 void LifeMaker::readOps(std::span<const AllocEvent> events)
 {
-    std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops;
+    std::vector<NamedOp> ops;
     for (const AllocEvent& event : events)
         if (event.op && event.action == AllocAction::Alloc)
-            ops.try_emplace(event.op);
+            ops.push_back({.id = event.op});
+    std::ranges::sort(ops, {}, &NamedOp::id);
+    const auto rest = std::ranges::unique(ops, {}, &NamedOp::id);
+    ops.erase(rest.begin(), rest.end());
     if (ops.empty())
         return;
+    // Most ops come in the order of their numbers, so few of them are looked up.
+    auto next = ops.begin();
     reader_.eachOp({.run = history_.run.run}, [&](const Op& op) {
-        if (const auto wanted = ops.find(op.id); wanted != ops.end())
-            wanted->second = {textIndex(op.name), textIndex(op.shapes)};
+        const bool isBehind = next == ops.begin() || std::prev(next)->id < op.id;
+        if (isBehind && (next == ops.end() || op.id < next->id))
+            return true;
+        if (next == ops.end() || next->id != op.id)
+            next = std::ranges::lower_bound(ops, op.id, {}, &NamedOp::id);
+        if (next != ops.end() && next->id == op.id) {
+            next->name = textIndex(op.name);
+            next->shapes = textIndex(op.shapes);
+            ++next;
+        }
         return true;
     });
     ops_ = std::move(ops);
@@ -31,8 +47,11 @@ MemoryLife LifeMaker::of(const AllocEvent& allocation)
                      .step = allocation.step,
                      .path = textIndex(allocation.path),
                      .by = allocation.op};
-    if (const auto op = ops_.find(allocation.op); op != ops_.end())
-        std::tie(block.op, block.shape) = op->second;
+    const auto op = std::ranges::lower_bound(ops_, allocation.op, {}, &NamedOp::id);
+    if (op != ops_.end() && op->id == allocation.op) {
+        block.op = op->name;
+        block.shape = op->shapes;
+    }
     if (allocation.step == kNoStep && allocation.path)
         block.name = nameOf(allocation.path);
     return block;

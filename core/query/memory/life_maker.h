@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 namespace tilescope::query {
 
@@ -37,7 +37,12 @@ private:
     std::unordered_map<StringId, std::uint32_t> byId_;
     std::unordered_map<StringId, MemoryCategory> categories_;
     std::unordered_map<StringId, std::uint32_t> made_; ///< names, by path
-    std::unordered_map<OpId, std::pair<std::uint32_t, std::uint32_t>> ops_;
+    struct NamedOp {
+        OpId id = {};
+        std::uint32_t name = 0;
+        std::uint32_t shapes = 0;
+    };
+    std::vector<NamedOp> ops_; ///< by id
 };
 
 } // namespace tilescope::query

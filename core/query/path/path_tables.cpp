@@ -8,6 +8,10 @@
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
+#include "core/store/read_count.h"
+#include "core/store/tracks/path_totals.h"
+
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,6 +30,25 @@ using analysis::PathSource;
 
 using Steps = std::span<const analysis::RecordedStep>;
 
+/// Those that this thread may use.
+std::int64_t usableProcessors()
+{
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof processors, &processors) == 0)
+        return CPU_COUNT(&processors);
+    return std::thread::hardware_concurrency();
+}
+
+/// Without time and parts.
+PathRow rowOf(std::optional<std::int32_t> step, ProcessIndex process, const TopologyIndex& topology)
+{
+    return {.step = step,
+            .process = process,
+            .title = topology.titleOf(process),
+            .rank = rankOf(topology, process),
+            .numbers = numbersOf(topology, process)};
+}
+
 /// Follows the paths of steps with a reader of its own. One thread.
 class PathFollower {
 public:
@@ -41,23 +64,23 @@ public:
                 threads_.emplace(thread.thread, reader.text(thread.name));
     }
 
-    /// The paths of the ranks of a step, which share a graph; none if it has more than `most` events.
-    std::optional<std::vector<PathRow>> pathsOf(Steps steps, std::int64_t most)
+    /// The paths of the chosen ones of the ranks of a step, which share a graph; none if it has more than `most` events.
+    std::optional<std::vector<PathRow>> pathsOf(Steps ranks, Steps chosen, std::int64_t most)
     {
-        const std::optional<analysis::RecordedGraph> graph = graphs_.within(timeOf(steps), most);
+        const std::optional<analysis::RecordedGraph> graph = graphs_.within(timeOf(ranks), most);
         if (!graph)
             return {};
-        std::vector<OpenPath> paths = begin(steps);
+        std::vector<OpenPath> paths = begin(chosen);
         for (OpenPath& path : paths)
-            follow(path, *graph, timeOf(steps));
+            follow(path, *graph, timeOf(ranks));
         return end(paths);
     }
 
     /// The same from pieces of the step.
-    std::vector<PathRow> pathsOfPieces(Steps steps, std::int64_t most)
+    std::vector<PathRow> pathsOfPieces(Steps ranks, Steps chosen, std::int64_t most)
     {
-        std::vector<OpenPath> paths = begin(steps);
-        graphs_.eachPiece(timeOf(steps), most, PathGraphs::Order::LastToFirst,
+        std::vector<OpenPath> paths = begin(chosen);
+        graphs_.eachPiece(timeOf(ranks), most, PathGraphs::Order::LastToFirst,
                           [&](const analysis::Interval& piece, const analysis::RecordedGraph& graph) {
                               for (OpenPath& path : paths)
                                   follow(path, graph, piece);
@@ -91,12 +114,10 @@ private:
         for (const analysis::RecordedStep& step : steps) {
             // Where the device ends the step, its thread may already be in a later one.
             const bool endsOnDevice = step.host.end < step.wall.end;
-            paths.push_back({.row = {.step = step.step == kNoStep ? std::nullopt : std::optional(step.step),
-                                     .process = step.process,
-                                     .title = topology().titleOf(step.process),
-                                     .rank = rankOf(topology(), step.process),
-                                     .numbers = numbersOf(topology(), step.process),
-                                     .wall = step.wall},
+            PathRow row = rowOf(step.step == kNoStep ? std::nullopt : std::optional(step.step), step.process,
+                                topology());
+            row.wall = step.wall;
+            paths.push_back({.row = std::move(row),
                              .shown = {std::clamp(step.wall.start, window_.from, window_.to),
                                        std::clamp(step.wall.end, window_.from, window_.to)},
                              .process = step.process,
@@ -244,31 +265,10 @@ public:
         table.hasOps = counts.ops > 0;
         table.hasCalls = counts.apiCalls > 0;
         table.choice = stepChoice(reader_, run_.run, query_.topology);
-        std::vector<analysis::RecordedStep> steps =
-            pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
-        table.rowsOfRun = std::ssize(steps);
         table.span = query_.span;
         table.rangeGlob = query_.rangeGlob;
-        const store::EventWindow window = windowOf(reader_, run_.run, query_.span);
-        std::erase_if(steps, [&](const analysis::RecordedStep& step) {
-            return !isSelected(step) || step.wall.end <= window.from || step.wall.start >= window.to;
-        });
-        std::vector<Group> groups = groupsOf(steps);
-        const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
-        const analysis::UsualLags usual = usualLagsOf(reader_, run_.run, filter_.topology());
-        if (threadsFor(groups, events) > 1)
-            readTogether(groups, threadsFor(groups, events), usual);
-        std::optional<PathFollower> follower;
-        for (Group& group : groups) {
-            if (cancelled_())
-                return {.run = run_};
-            if (!group.rows) {
-                if (!follower)
-                    follower.emplace(reader_, query_, run_.run, filter_.topology(), usual);
-                group.rows = follower->pathsOfPieces(group.steps, query_.mostEvents);
-            }
-            std::ranges::move(*group.rows, std::back_inserter(table.rows));
-        }
+        if (!takeStored(table) && !readEvents(table, counts))
+            return {.run = run_};
         for (PathRow& row : table.rows)
             if (row.step)
                 row.leftOut = table.choice.whyNot(row.numbers.process, *row.step);
@@ -277,6 +277,48 @@ public:
     }
 
 private:
+    /// All rows without their segments from the totals in the file, if it has them.
+    bool takeStored(PathTable& table) const
+    {
+        const bool isWhole = !query_.step && !query_.span && query_.rangeGlob.empty();
+        if (!isWhole || query_.mostEvents != kMostPathEvents || run_.result.status == RunStatus::Running)
+            return false;
+        const std::vector<store::StepPathTotal> totals = reader_.pathTotals(run_.run);
+        table.rowsOfRun = std::ssize(totals);
+        for (const store::StepPathTotal& total : totals)
+            if (isOfProcess(total.process)) {
+                table.rows.push_back(rowOf(total.step, total.process, filter_.topology()));
+                table.rows.back().wall = {total.start, total.end};
+                table.rows.back().parts = total.parts;
+            }
+        return !totals.empty();
+    }
+
+    /// \return  false: cancelled
+    bool readEvents(PathTable& table, const store::EventCounts& counts)
+    {
+        const std::vector<analysis::RecordedStep> steps =
+            pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
+        table.rowsOfRun = std::ssize(steps);
+        std::vector<Group> groups = groupsOf(steps);
+        const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
+        const analysis::UsualLags usual = usualLagsOf(reader_, run_.run, filter_.topology());
+        if (threadsFor(groups, events) > 1)
+            readTogether(groups, threadsFor(groups, events), usual);
+        std::optional<PathFollower> follower;
+        for (Group& group : groups) {
+            if (cancelled_())
+                return false;
+            if (!group.rows) {
+                if (!follower)
+                    follower.emplace(reader_, query_, run_.run, filter_.topology(), usual);
+                group.rows = follower->pathsOfPieces(group.ranks, group.chosen, query_.mostEvents);
+            }
+            std::ranges::move(*group.rows, std::back_inserter(table.rows));
+        }
+        return true;
+    }
+
     void countLaunches(PathTable& table) const
     {
         analysis::PathParts sum;
@@ -305,29 +347,39 @@ private:
             table.unrecorded += lengthOf(analysis::intersection(times[row.process], std::vector{row.wall}));
     }
 
-    /// The steps of all ranks with one number, and their paths once they are known.
+    /// The steps of all ranks with one number, and the paths of the chosen ones once they are known.
     struct Group {
-        Steps steps = {};
+        Steps ranks = {};
+        std::vector<analysis::RecordedStep> chosen = {};
         std::optional<std::vector<PathRow>> rows = {};
     };
 
-    bool isSelected(const analysis::RecordedStep& step) const
+    bool isOfProcess(ProcessIndex index) const
     {
-        const TracedProcess* const process = filter_.topology().find(step.process);
+        const TracedProcess* const process = filter_.topology().find(index);
         const ProcessQuery& asked = query_.topology;
-        return (!query_.step || step.step == *query_.step) &&
-               (!process ||
-                ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid)));
+        return !process ||
+               ((!asked.rank || process->rank == asked.rank) && (!asked.pid || process->pid == *asked.pid));
     }
 
-    static std::vector<Group> groupsOf(Steps steps)
+    /// The groups with chosen steps. A path does not depend on which other ones are chosen.
+    std::vector<Group> groupsOf(Steps steps) const
     {
+        const store::EventWindow window = windowOf(reader_, run_.run, query_.span);
+        const auto isChosen = [&](const analysis::RecordedStep& step) {
+            return (!query_.step || step.step == *query_.step) && isOfProcess(step.process) &&
+                   step.wall.end > window.from && step.wall.start < window.to;
+        };
         std::vector<Group> groups;
         for (std::size_t i = 0; i < steps.size();) {
             const std::size_t first = i;
-            while (i < steps.size() && steps[i].step == steps[first].step)
-                ++i;
-            groups.push_back({.steps = steps.subspan(first, i - first)});
+            Group group;
+            for (; i < steps.size() && steps[i].step == steps[first].step; ++i)
+                if (isChosen(steps[i]))
+                    group.chosen.push_back(steps[i]);
+            group.ranks = steps.subspan(first, i - first);
+            if (!group.chosen.empty())
+                groups.push_back(std::move(group));
         }
         return groups;
     }
@@ -338,7 +390,7 @@ private:
         constexpr std::int64_t kFewEvents = 200'000; // take less time than to open the file again
         if (run_.result.status == RunStatus::Running || events <= kFewEvents)
             return 1;
-        return std::min(std::ssize(groups), std::int64_t{std::thread::hardware_concurrency()});
+        return std::min({std::ssize(groups), usableProcessors(), std::int64_t{8}});
     }
 
     /// Leaves groups out that have more than a thread's part of the events that may be in memory.
@@ -347,7 +399,8 @@ private:
         const std::int64_t most = query_.mostEvents / threads;
         std::atomic<std::size_t> next = 0;
         Mutex mutex; // of `cancelled_`
-        const auto work = [&] {
+        const auto work = [&, counter = store::ReadCount::ofThisThread()] {
+            const store::ReadCount count(counter);
             const store::RunReader reader(reader_.file());
             reader.atOnce([&] {
                 PathFollower follower(reader, query_, run_.run, filter_.topology(), usual);
@@ -357,7 +410,7 @@ private:
                         if (cancelled_())
                             return;
                     }
-                    groups[i].rows = follower.pathsOf(groups[i].steps, most);
+                    groups[i].rows = follower.pathsOf(groups[i].ranks, groups[i].chosen, most);
                 }
             });
         };

@@ -76,7 +76,8 @@ struct PathTable {
 /// Share of the paths' time from which their unexplained part needs an explanation.
 inline constexpr double kMuchUnexplained = 0.05;
 
-/// The critical path of each step. Holds the events of one step in memory at a time. A step with more than
+/// The critical path of each step. If the file stores what the paths of all steps spend their time on, and neither a step nor a part of
+/// the recording is requested, reads no events. Otherwise holds the events of one step in memory at a time. A step with more than
 /// `mostEvents` is read in pieces from its end; the path continues from piece to piece on its current thread
 /// or device. Work at the borders of pieces may be unexplained.
 /// \param cancelled  ends the reading early; the table is then without rows

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/store/read_count.h"
 #include "core/store/run_reader.h"
 
 #include <cstddef>
@@ -20,7 +21,10 @@ template <class Work> auto onBothSides(const store::RunReader& a, const store::R
     if (&a == &b)
         another.emplace(b.file());
     const store::RunReader& second = another ? *another : b;
-    auto right = std::async(std::launch::async, [&] { return work(second, std::size_t{1}); });
+    auto right = std::async(std::launch::async, [&, counter = store::ReadCount::ofThisThread()] {
+        const store::ReadCount count(counter);
+        return work(second, std::size_t{1});
+    });
     auto left = work(a, std::size_t{0});
     return std::pair(std::move(left), right.get());
 }

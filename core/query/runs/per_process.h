@@ -36,7 +36,11 @@ public:
 
     template <class Take> void forThose(ThreadId thread, Take&& take)
     {
-        pass(ofProcess_.empty() ? ProcessIndex{} : topology_->of(thread), take);
+        if (!ofProcess_.empty() && thread != lastThread_) {
+            lastThread_ = thread;
+            lastProcess_ = topology_->of(thread);
+        }
+        pass(lastProcess_, take);
     }
     template <class Take> void forThose(const DeviceEvent& event, Take&& take)
     {
@@ -79,6 +83,9 @@ private:
 
     std::list<Each> list_;
     const TopologyIndex* topology_ = nullptr; ///< of any object: they are of one run
+    /// Consecutive events are likely to be of one thread.
+    ThreadId lastThread_ = {};
+    ProcessIndex lastProcess_ = {};
     std::vector<Each*> ofAll_;
     std::vector<std::vector<Each*>> ofProcess_; ///< by ProcessIndex
     std::map<DeviceIndex, std::vector<Each*>> users_;

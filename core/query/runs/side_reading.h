@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/store/read_count.h"
 #include "core/store/run_reader.h"
 
 #include <atomic>
@@ -38,7 +39,10 @@ public:
                 return work(reader, cancelled);
             });
         else
-            result_ = std::async(std::launch::async, [this, file = reader.file(), work = std::move(work)] {
+            result_ = std::async(std::launch::async, [this, file = reader.file(),
+                                                      counter = store::ReadCount::ofThisThread(),
+                                                      work = std::move(work)] {
+                const store::ReadCount count(counter);
                 const store::RunReader own(file);
                 const Cancelled isCancelled = [this] { return isCancelled_.load(std::memory_order_relaxed); };
                 std::optional<Result> result;

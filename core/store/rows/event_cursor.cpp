@@ -1,6 +1,7 @@
 #include "core/store/rows/event_cursor.h"
 
 #include "core/base/plural.h"
+#include "core/store/read_count.h"
 
 #include <sqlite3.h>
 
@@ -27,6 +28,7 @@ bool EventCursor::step()
         if (pages_ ? fetchFromPages(interval) : fetch())
             return true;
         requireWhole(interval);
+        ReadCount::add(interval.rows);
         running_ = false;
         ++interval_;
     }

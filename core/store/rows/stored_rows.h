@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/store/file/database.h"
+#include "core/store/read_count.h"
 #include "core/store/rows/chunk_directory.h"
 #include "core/store/rows/chunks.h"
 #include "core/store/rows/event_cursor.h"
@@ -220,6 +221,7 @@ void StoredRows::eachPacked(RunId run, const TrackInfo& track, Unpack&& unpack, 
     eachPiece(run, track, [&](std::string_view bytes) {
         items.clear();
         unpack(bytes, items);
+        ReadCount::add(static_cast<std::int64_t>(items.size()));
         return take(items) ? std::optional(items.size()) : std::nullopt;
     });
 }

@@ -1,5 +1,6 @@
 // What tables and trees show from the totals of a file is what its events add up to.
 
+#include "core/base/sha256.h"
 #include "core/exchange/import/importer.h"
 #include "core/query/advice/advice_table.h"
 #include "core/query/calls/call_tree.h"
@@ -8,9 +9,11 @@
 #include "core/query/path/path_tables.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/work/work_tables.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/writable_file.h"
 #include "core/store/run_writer.h"
 #include "core/store/tracks/call_totals.h"
+#include "core/store/tracks/path_totals.h"
 #include "core/store/tracks/track_writer.h"
 #include "tests/support/simulator/kineto_recording.h"
 #include "tests/support/simulator/random_program.h"
@@ -22,6 +25,7 @@
 
 #include <array>
 #include <fstream>
+#include <map>
 #include <random>
 
 namespace tilescope::exchange {
@@ -32,6 +36,19 @@ using query::CallTreeScope;
 using query::CallWeight;
 using query::Grouping;
 
+std::string treeText(const store::RunReader& reader, const query::EventQuery& query,
+                     const query::CallTreeOptions& options)
+{
+    const query::CallTreeTable table = query::callTree(reader, query, options);
+    std::string text =
+        fmt::format("tree {} {} '{}' of rank {}\n", wordOf(options.weight), static_cast<int>(options.scope),
+                    query.rangeGlob, query.topology.rank.value_or(-1));
+    for (const query::CallTreeRow& row : rowsOf(table.tree, 0))
+        text += fmt::format("{:{}}{} {} {} {} {}\n", "", row.depth, row.name, wordOf(row.kind), row.self,
+                            row.total, row.count);
+    return text;
+}
+
 std::string treeText(const store::RunReader& reader, RunId run)
 {
     std::string text;
@@ -39,14 +56,11 @@ std::string treeText(const store::RunReader& reader, RunId run)
          {CallWeight::Time, CallWeight::Host, CallWeight::Allocated, CallWeight::Flops, CallWeight::Moved})
         for (const CallTreeScope scope :
              {CallTreeScope::Table, CallTreeScope::Steps, CallTreeScope::Recording})
-            for (const char* glob : {"", "**/layers.*"}) {
-                const query::CallTreeTable table = query::callTree(reader, {.run = run, .rangeGlob = glob},
-                                                                   {.scope = scope, .weight = weight});
-                text += fmt::format("tree {} {} '{}'\n", wordOf(weight), static_cast<int>(scope), glob);
-                for (const query::CallTreeRow& row : rowsOf(table.tree, 0))
-                    text += fmt::format("{:{}}{} {} {} {} {}\n", "", row.depth, row.name, wordOf(row.kind),
-                                        row.self, row.total, row.count);
-            }
+            for (const char* glob : {"", "**/layers.*"})
+                text += treeText(reader, {.run = run, .rangeGlob = glob}, {.scope = scope, .weight = weight});
+    for (const query::ProcessChoice& choice : query::processChoices(reader.topology(run)))
+        for (const CallWeight weight : {CallWeight::Time, CallWeight::Host, CallWeight::Allocated})
+            text += treeText(reader, {.run = run, .topology = choice.query}, {.weight = weight});
     return text;
 }
 
@@ -135,15 +149,30 @@ std::string sideText(const store::RunReader& reader, RunId run)
     return text;
 }
 
-std::string pathText(const store::RunReader& reader, RunId run)
+std::string partsText(const analysis::PathParts& parts)
 {
     std::string text;
-    for (const query::PathRow& row : query::criticalPaths(reader, {.run = run}).rows) {
-        text += fmt::format("path of step {} of process {} from {} to {}:", row.step.value_or(kNoStep),
-                            row.process.value, nanosecondsOf(row.wall.start), nanosecondsOf(row.wall.end));
-        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
-            text += fmt::format(" {}", row.parts[static_cast<analysis::PathPart>(i)].count());
-        text += '\n';
+    for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+        text += fmt::format(" {}", parts[static_cast<analysis::PathPart>(i)].count());
+    return text;
+}
+
+/// The paths of all processes, and those of each.
+std::string pathText(const store::RunReader& reader, RunId run)
+{
+    std::vector<query::PathTable> tables{query::criticalPaths(reader, {.run = run})};
+    for (const query::ProcessChoice& choice : query::processChoices(reader.topology(run)))
+        tables.push_back(query::criticalPaths(reader, {.run = run, .topology = choice.query}));
+    std::string text;
+    for (const query::PathTable& table : tables) {
+        text += fmt::format("{} of {} paths, {} us unrecorded\n", table.rows.size(), table.rowsOfRun,
+                            table.unrecorded.count());
+        for (const query::PathRow& row : table.rows)
+            text +=
+                fmt::format("path of step {} of {} {} {} {} from {} to {}:{} {}\n",
+                            row.step.value_or(kNoStep), row.process.value, row.title, row.rank.value_or(-1),
+                            row.numbers.process.value_or(-1), nanosecondsOf(row.wall.start),
+                            nanosecondsOf(row.wall.end), partsText(row.parts), row.leftOut);
     }
     return text;
 }
@@ -173,17 +202,34 @@ std::vector<std::string> shown(const fs::path& file, bool ofSteps)
     return texts;
 }
 
+std::vector<store::StepPathTotal> pathTotalsOf(const store::RunReader& reader, RunId run)
+{
+    std::vector<store::StepPathTotal> totals;
+    for (const query::PathRow& row : query::criticalPaths(reader, {.run = run}).rows)
+        totals.push_back({row.step, row.process, row.wall.start, row.wall.end, row.parts});
+    return totals;
+}
+
 /// Adds the totals that runs of this size do not get.
 void addTotals(const fs::path& file)
 {
     const std::vector<RunId> runs = store::RunReader(file).runIds();
-    const StringTable strings;
-    store::WritableFile target(file, strings);
-    target.begin();
+    std::map<RunId, std::vector<store::StepPathTotal>> paths;
     for (const RunId run : runs)
-        store::TrackWriter(target, run.value).write();
-    target.commit();
-    target.seal();
+        paths[run] = pathTotalsOf(store::RunReader(file), run);
+    {
+        const StringTable strings;
+        store::WritableFile target(file, strings);
+        target.begin();
+        for (const RunId run : runs)
+            store::TrackWriter(target, run.value).write();
+        target.commit();
+        target.seal();
+    }
+    for (const RunId run : runs) {
+        store::writePathTotals(file, run, paths[run]);
+        EXPECT_EQ(store::RunReader(file).pathTotals(run), paths[run]);
+    }
 }
 
 /// \return  runs whose work can be counted from their totals
@@ -370,9 +416,53 @@ protected:
         return folder_ / "a.tscope";
     }
 
+    fs::path simulated(std::uint64_t seed)
+    {
+        const simulator::SimulatedProgram program = simulator::randomProgram(seed);
+        const simulator::Execution execution = execute(program);
+        std::vector<fs::path> files;
+        for (std::size_t rank = 0; rank < program.clocks.size(); ++rank) {
+            files.push_back(folder_ / fmt::format("{}-{}.json", seed, rank));
+            std::ofstream(files.back()) << kinetoRecording(program, execution, rank);
+        }
+        fs::path file = folder_ / fmt::format("{}.tscope", seed);
+        importFiles(files, file);
+        return file;
+    }
+
     const fs::path data_ = fs::path(TILESCOPE_SOURCE_DIR) / "tests/data";
     testing::TemporaryFolder folder_;
 };
+
+/// Three steps of many ops, each with a launch and a kernel.
+std::string longTrace()
+{
+    constexpr int kOpsOfStep = 6'000;
+    constexpr int kSteps = 3;
+    std::string text = R"({"traceEvents": [)";
+    int number = 0;
+    for (int step = 0; step < kSteps; ++step) {
+        const int start = 1'000 + step * kOpsOfStep * 20;
+        text += fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":1,"tid":1,)"
+                            R"("ts":{},"dur":{}}},)",
+                            step, start, kOpsOfStep * 20);
+        for (int i = 0; i < kOpsOfStep; ++i) {
+            const int at = start + 20 * i;
+            ++number;
+            text += fmt::format(
+                R"({{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":{},"dur":9}},)", at);
+            text +=
+                fmt::format(R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,)"
+                            R"("ts":{},"dur":4,"args":{{"correlation":{}}}}},)",
+                            at + 2, number);
+            text += fmt::format(
+                R"({{"ph":"X","cat":"kernel","name":"add_kernel","pid":0,"tid":7,"ts":{},"dur":{},)"
+                R"("args":{{"device":0,"stream":7,"correlation":{}}}}}{})",
+                at + 7, 5 + number % 9, number, step + 1 == kSteps && i + 1 == kOpsOfStep ? "" : ",");
+        }
+    }
+    return text + "]}";
+}
 
 TEST_F(StoredTotals, OfATrainingRunOfPyTorchShowWhatItsEventsShow)
 {
@@ -425,17 +515,61 @@ TEST_F(StoredTotals, OfSimulatedProgramsShowWhatTheirEventsShow)
 {
     for (std::uint64_t seed = 0; seed < simulator::kCases.size(); ++seed) {
         SCOPED_TRACE(simulator::kCases.at(seed));
-        const simulator::SimulatedProgram program = simulator::randomProgram(seed);
-        const simulator::Execution execution = execute(program);
-        std::vector<fs::path> files;
-        for (std::size_t rank = 0; rank < program.clocks.size(); ++rank) {
-            files.push_back(folder_ / fmt::format("{}-{}.json", seed, rank));
-            std::ofstream(files.back()) << kinetoRecording(program, execution, rank);
-        }
-        const fs::path file = folder_ / fmt::format("{}.tscope", seed);
-        importFiles(files, file);
-        compareBothWays(file);
+        compareBothWays(simulated(seed));
     }
+}
+
+/// A file keeps what paths spend their time on with the number of the rules by which they were found. If this fails because paths are
+/// found in another way, raise analysis::kPathRules and put the new digest here; if only the simulator changed, put the digest here.
+TEST_F(StoredTotals, OfPathsAreOfTheseRules)
+{
+    std::string text;
+    for (std::uint64_t seed = 0; seed < simulator::kCases.size(); ++seed)
+        for (const store::StepPathTotal& total : pathTotalsOf(store::RunReader(simulated(seed)), RunId{1}))
+            text += fmt::format("{} {}:{}\n", total.step.value_or(kNoStep), total.process.value,
+                                partsText(total.parts));
+    EXPECT_EQ(analysis::kPathRules, 1);
+    EXPECT_EQ(sha256(text).substr(0, 16), "20b6fbd139e90a1e");
+}
+
+TEST_F(StoredTotals, OfPathsByOtherRulesAreNotUsed)
+{
+    for (const std::int64_t rules : {analysis::kPathRules, analysis::kPathRules + 1}) {
+        const fs::path file = simulated(3);
+        const std::string fromEvents = pathText(store::RunReader(file), RunId{1});
+        std::vector<store::StepPathTotal> totals = pathTotalsOf(store::RunReader(file), RunId{1});
+        totals.front().parts[analysis::PathPart::Host] += Nanoseconds(1);
+        store::writePathTotals(file, RunId{1}, totals, rules);
+        const bool isUsed = pathText(store::RunReader(file), RunId{1}) != fromEvents;
+        EXPECT_EQ(isUsed, rules == analysis::kPathRules);
+        EXPECT_EQ(store::RunReader(file).pathTotals(RunId{1}).empty(), !isUsed);
+        fs::remove(file);
+    }
+}
+
+TEST_F(StoredTotals, OfPathsAreStoredWithLargeImportsAndStayWithCopies)
+{
+    std::vector<fs::path> files;
+    const std::string text = longTrace();
+    std::ofstream(files.emplace_back(folder_ / "long.json")) << text;
+    const fs::path file = folder_ / "long.tscope";
+    importFiles(files, file);
+    const std::vector<store::StepPathTotal> totals = store::RunReader(file).pathTotals(RunId{1});
+    EXPECT_EQ(totals.size(), 3U);
+    store::compact(file);
+    EXPECT_EQ(store::RunReader(file).pathTotals(RunId{1}), totals);
+    const std::string stored = pathText(store::RunReader(file), RunId{1});
+    {
+        const StringTable strings;
+        store::WritableFile target(file, strings);
+        target.begin();
+        target.database().exec("delete from path_total");
+        target.database().exec("delete from chunk where source = 'path_total'");
+        target.commit();
+        target.seal();
+    }
+    EXPECT_TRUE(store::RunReader(file).pathTotals(RunId{1}).empty());
+    EXPECT_EQ(pathText(store::RunReader(file), RunId{1}), stored);
 }
 
 TEST_F(StoredTotals, OfAnyRunShowWhatItsEventsShow)

@@ -42,9 +42,11 @@ protected:
         }
         return readAgain(query, options);
     }
-    CallTreeTable readAgain(const EventQuery& query, const CallTreeOptions& options)
+    CallTreeTable readAgain(
+        const EventQuery& query, const CallTreeOptions& options,
+        const std::function<bool()>& cancelled = [] { return false; })
     {
-        return callTree(store::RunReader(file_), query, options);
+        return callTree(store::RunReader(file_), query, options, cancelled);
     }
 
 private:
@@ -175,6 +177,22 @@ TEST_F(CallTreeOfAFile, OfATimeSpanCountsWhatLiesWithin)
     const CallTreeTable table = read({}, {.span = TimeSpan{.from = Nanoseconds(50), .to = Nanoseconds(260)}});
     EXPECT_TRUE(table.whole);
     EXPECT_THAT(linesOf(table.tree), ElementsAre("a 100 100 1", "before 50 50 1", "b 10 10 1"));
+}
+
+TEST_F(CallTreeOfAFile, StopsReadingWhenCancelled)
+{
+    trace.step(0, 0, 1000);
+    for (int i = 0; i < 10; ++i) {
+        trace.op("aten::mm", 20 * i, 20 * i + 10).at("step/forward");
+        trace.kernel("gemm", 20 * i + 5, 20 * i + 15).at("step/forward").by(trace.lastOp());
+    }
+    EXPECT_THAT(linesOf(read().tree).back(), ::testing::EndsWith(" 10"));
+    for (const CallWeight weight : {CallWeight::Time, CallWeight::Host}) {
+        int asked = 0;
+        const CallTreeTable table =
+            readAgain({}, {.weight = weight}, [&asked] { return ++asked > 13; }); // once for each of 10 ops, then for 4 events
+        EXPECT_THAT(linesOf(table.tree).back(), ::testing::EndsWith(" 4")) << wordOf(weight);
+    }
 }
 
 TEST_F(CallTreeOfAFile, HostTimeIsTheSelfTimeOfOpsBesideAGpu)

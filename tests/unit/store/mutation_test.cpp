@@ -8,12 +8,14 @@
 #include "core/store/maintenance/maintenance.h"
 #include "core/store/rows/chunks.h"
 #include "core/store/rows/row_inserter.h"
+#include "core/store/tracks/path_totals.h"
 #include "store_fixture.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
@@ -244,7 +246,8 @@ TEST(Mutation, OfAnyValueIsNoticed)
     ASSERT_TRUE(verify(file).ok());
     // Made for large runs only: see below.
     const std::set<std::string> large{"track",      "track_data", "kernel_total",   "range_total",
-                                      "step_total", "op_total",   "activity_total", "allocation_total"};
+                                      "step_total", "op_total",   "activity_total", "allocation_total",
+                                      "path_total"};
     Mutator mutator(file, kSeed);
     for (const std::string& table : mutator.tables()) {
         if (large.contains(table))
@@ -263,9 +266,10 @@ TEST(Mutation, OfWhatIsDrawnIsNoticed)
     const TemporaryFolder folder;
     const fs::path file = folder / "a.tscope";
     writeRun(file, 50'000);
+    writePathTotals(file, RunId{1}, std::array{StepPathTotal{.step = 0, .process = ProcessIndex{2}}});
     Mutator mutator(file, kSeed);
     for (const char* table : {"track", "track_data", "kernel_total", "range_total", "step_total", "op_total",
-                              "activity_total", "allocation_total"}) {
+                              "activity_total", "allocation_total", "path_total"}) {
         ASSERT_GT(mutator.rowsOf(table), 0) << table;
         EXPECT_GT(mutator.mutate(table, 1), 3) << table;
     }
