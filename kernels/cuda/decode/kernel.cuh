@@ -70,6 +70,7 @@ struct DecodeKernel {
 
     __device__ void run()
     {
+        ptx::waitForKernelBefore();
         ptx::letNextKernelBegin();
         const std::int64_t begin = p.split.first(static_cast<int>(blockIdx.x));
         const auto count = static_cast<int>(p.split.first(static_cast<int>(blockIdx.x) + 1) - begin);

@@ -23,8 +23,8 @@ cudaError_t launchDecodeTile(const DecodeParameters& parameters, cudaStream_t st
     if (const cudaError_t status = allowSharedMemory<kKernel>(Kernel::kSharedBytes); status != cudaSuccess) {
         return status;
     }
-    kKernel<<<parameters.split.ctas, Kernel::kThreads, Kernel::kSharedBytes, stream>>>(parameters);
-    return cudaGetLastError();
+    return launchOverlapping(kKernel, static_cast<unsigned>(parameters.split.ctas), Kernel::kThreads,
+                             Kernel::kSharedBytes, stream, parameters);
 }
 
 template <class Precision, int kHeadDim, int kRowGroups>

@@ -59,6 +59,7 @@ template <class T> __device__ float sigmoid(float x)
 
 template <class T> __global__ void __launch_bounds__(kThreads) swiGluKernel(SwiGlu glu)
 {
+    ptx::waitForKernelBefore();
     ptx::letNextKernelBegin();
     const std::int64_t row = blockIdx.x;
     const std::int64_t column = columnOfThread();
@@ -172,8 +173,9 @@ void rotateHeadsCuda(ElementType type, const RotateHeads& rotate, CudaStream str
 
 void swiGluCuda(ElementType type, const SwiGlu& glu, CudaStream stream)
 {
-    dispatch(type,
-             [&]<class T>(T) { swiGluKernel<T><<<gridOf(glu.rows, glu.width), kThreads, 0, stream>>>(glu); });
+    dispatch(type, [&]<class T>(T) {
+        launchOverlapping(swiGluKernel<T>, gridOf(glu.rows, glu.width), kThreads, 0, stream, glu);
+    });
     requireLaunched("swiglu");
 }
 

@@ -37,6 +37,7 @@ unsigned threadsFor(std::int64_t width)
 template <class T> __global__ void __launch_bounds__(kRowThreads) addRmsNormKernel(AddRmsNorm norm)
 {
     __shared__ float scratch[kMaxWarps];
+    ptx::waitForKernelBefore();
     ptx::letNextKernelBegin();
     const std::int64_t begin = std::int64_t{blockIdx.x} * norm.width;
     const auto* x = static_cast<const float*>(norm.x) + begin;
@@ -161,7 +162,8 @@ __global__ void __launch_bounds__(kWarp* kSumRows) sumPartsKernel(SumParts sum)
 void addRmsNormCuda(ElementType type, const AddRmsNorm& norm, CudaStream stream)
 {
     dispatch(type, [&]<class T>(T) {
-        addRmsNormKernel<T><<<static_cast<unsigned>(norm.rows), threadsFor(norm.width), 0, stream>>>(norm);
+        launchOverlapping(addRmsNormKernel<T>, static_cast<unsigned>(norm.rows), threadsFor(norm.width), 0,
+                          stream, norm);
     });
     requireLaunched("add_rms_norm");
 }
