@@ -16,8 +16,10 @@ bool loadsData(std::string_view name)
     constexpr std::array<std::string_view, 9> kWords{"dataloader",   "data_loader",  "data loader",
                                                      "data_loading", "data loading", "load_batch",
                                                      "get_batch",    "next_batch",   "load_data"};
-    return std::ranges::any_of(kWords,
-                               [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+    // The recorder's range around a batch of PyTorch's DataLoader.
+    return lower == "data" || std::ranges::any_of(kWords, [&](std::string_view word) {
+               return lower.find(word) != std::string::npos;
+           });
 }
 
 } // namespace tilescope::analysis

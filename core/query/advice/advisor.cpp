@@ -36,6 +36,7 @@ Advisor::Advisor(const store::RunReader& reader, AdviceTraces traces)
       methods_(methodsInUse(traces_)), onGpu_(traces_.any(&AdviceTrace::onGpu)),
       isWhole_(traces_.any(&AdviceTrace::isWhole))
 {
+    methods_.loadsInWorkers = methods_.loadsInWorkers || waiting_.loadsInWorkers();
 }
 
 AdviceTable Advisor::judge(const RankDelays& delays)

@@ -150,7 +150,8 @@ void Advisor::hostBoundDecode()
         return;
     Advice advice{.sentence = "The GPU waits for the host in " +
                               quantity::withUnit(100 * share, Unit::Percent) +
-                              " of the decode iterations: " + timeText(stake.time) + ".",
+                              " of the decode iterations: " + timeText(stake.time) + "." +
+                              placeText(stake.time),
                   .command = show("generation")};
     if (2 * replayed > all)
         advice.remedy =

@@ -157,7 +157,7 @@ void Advisor::startUp(const Stake& stake)
 
 void Advisor::loading(const Stake& stake)
 {
-    find(AdviceRule::DataLoading, stake, show("tree"), [&] {
+    find(AdviceRule::DataLoading, stake, show(waiting_.isKnown() ? "waiting" : "tree"), [&] {
         return (onGpu_ ? "The GPU is idle for " : "The host loads data for ") + timeText(stake.time) +
                (onGpu_ ? " while the host loads data." : ".") +
                costliest({HostCause::DataLoading}, stake.time);
@@ -197,6 +197,7 @@ void Advisor::launching(const Stake& stake)
     // As in the table of steps, which counts what follows the last launch of a step as unexplained.
     const Nanoseconds inSteps = idleWhileLaunching();
     const Nanoseconds idle = inSteps.count() > 0 ? inSteps : stake.time;
+    const Nanoseconds named = std::max(idle, stake.time); // in the sentence
     Nanoseconds inPauses{0};
     for (const analysis::StakePart& part : stake.parts)
         if (part.total >= part.count * kLongPause)
@@ -215,7 +216,7 @@ void Advisor::launching(const Stake& stake)
              : ", of which " + timeText(stake.time) +
                    " is not due to start-up, to a synchronization, to loading data or to "
                    "allocating.") +
-        pythonText() + costliest(kOfLaunching, idle) + (isPaused ? "" : moduleText(idle)) + placeText(idle);
+        pythonText() + costliest(kOfLaunching, named) + (isPaused ? "" : moduleText(named)) + placeText(named);
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 

@@ -58,6 +58,12 @@ std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
 
 WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
 {
+    for (const ProcessIdle& process : records.processes)
+        for (const HostStack& stack : process.stacks) {
+            const analysis::FunctionParts parts = analysis::partsOf(stack.function);
+            loadsInWorkers_ = loadsInWorkers_ || (parts.name == "_get_data" &&
+                                                  parts.file.ends_with("torch/utils/data/dataloader.py"));
+        }
     const WaitingTable lines = waitingTable(records, WaitingGroup::Line);
     isKnown_ = !lines.rows.empty();
     if (!isKnown_)

@@ -41,6 +41,8 @@ public:
     /// The outermost function `forward` of a module that PyTorch does not define, below which most idle time is: "forward
     /// of modeling_llama.py:26". None: there is none.
     std::optional<WaitingLine> module() const;
+    /// Whether a thread waited for batches that worker processes of PyTorch's DataLoader load.
+    bool loadsInWorkers() const { return loadsInWorkers_; }
     /// None: the launches are not recorded.
     const std::optional<WaitingPlaceFact>& place() const { return place_; }
 
@@ -50,6 +52,7 @@ private:
         WaitingLine line; ///< place empty: no line of code
     };
     bool isKnown_ = false;
+    bool loadsInWorkers_ = false;
     std::vector<Part> parts_;
     std::optional<WaitingLine> module_;
     std::optional<WaitingPlaceFact> place_;

@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/launch_lag.h"
 #include "core/analysis/steps/start_cause.h"
+#include "core/analysis/time/data_loading.h"
 
 #include <gtest/gtest.h>
 
@@ -105,6 +106,15 @@ TEST(StartCause, IsKnownByName)
     EXPECT_EQ(startCauseOf("cudaFree", true), StartCause::Initialisation) << "the first call";
     EXPECT_EQ(startCauseOf("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"),
               StartCause::DataLoading);
+}
+
+TEST(LoadsData, IsSaidByTheName)
+{
+    for (const char* name : {"data", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                             "torch/utils/data/dataloader.py(733): __next__", "next_batch"})
+        EXPECT_TRUE(loadsData(name)) << name;
+    for (const char* name : {"metadata", "data_parallel", "forward"})
+        EXPECT_FALSE(loadsData(name)) << name;
 }
 
 } // namespace

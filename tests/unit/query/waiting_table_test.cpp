@@ -197,6 +197,31 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
     EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
 }
 
+/// The sentence of a finding about a file with a trace, whose kernels one thread launches, and its samples.
+std::string sentenceOf(analysis::AdviceRule rule, const std::filesystem::path& file, testing::FakeTrace& trace,
+                       HostSamples samples)
+{
+    TraceBatch batch = trace.batch();
+    for (DeviceEvent& event : batch.deviceEvents)
+        event.launchThread = ThreadId{1};
+    store::RunWriter writer(file, trace.strings());
+    writer.beginRun({.name = "python train.py",
+                     .workload = "trace",
+                     .specJson = R"-({"workload":"trace","format":"recording","file":"train"})-",
+                     .specHash = "hash",
+                     .program = "Tilescope test"});
+    writer.writeEnvironment(std::vector<EnvironmentEntry>{
+        {"record.host_samples", "10000 samples a second, 0.1 % of the wake-ups late", ""}});
+    writer.write(batch);
+    writer.writeHostSamples({&samples, 1});
+    RunResult result;
+    result.device = "cuda:0";
+    writer.endRun(result);
+    const AdviceTable table = advice(store::RunReader(file), {});
+    const auto row = std::ranges::find(table.rows, rule, &Advice::rule);
+    return row == table.rows.end() ? std::string() : row->sentence;
+}
+
 /// The sentence of the finding about synchronization of two steps of 10 ms, in each of which one call waits.
 /// \param from    when the call begins; the GPU works until 1 ms after the step's start
 /// \param until   when it ends, and the next kernel is launched
@@ -222,25 +247,7 @@ std::string synchronizationAt(const std::filesystem::path& file, std::int64_t fr
         taken.push_back({timestampAt(start + until + 1'000), 0, SampleState::kLaunch});
         trace.kernel("b", start + until + 6'000, start + kStep).launchedAt(start + until + 1'000);
     }
-    TraceBatch batch = trace.batch();
-    for (DeviceEvent& event : batch.deviceEvents)
-        event.launchThread = ThreadId{1};
-    store::RunWriter writer(file, trace.strings());
-    writer.beginRun({.name = "python train.py",
-                     .workload = "trace",
-                     .specJson = R"-({"workload":"trace","format":"recording","file":"train"})-",
-                     .specHash = "hash",
-                     .program = "Tilescope test"});
-    writer.writeEnvironment(std::vector<EnvironmentEntry>{
-        {"record.host_samples", "10000 samples a second, 0.1 % of the wake-ups late", ""}});
-    writer.write(batch);
-    writer.writeHostSamples({&samples, 1});
-    RunResult result;
-    result.device = "cuda:0";
-    writer.endRun(result);
-    const AdviceTable table = advice(store::RunReader(file), {});
-    const auto row = std::ranges::find(table.rows, analysis::AdviceRule::Synchronization, &Advice::rule);
-    return row == table.rows.end() ? std::string() : row->sentence;
+    return sentenceOf(analysis::AdviceRule::Synchronization, file, trace, std::move(samples));
 }
 
 TEST_F(WaitingTables, AdviceNamesNoLineThatTakesMoreThanIsAtStake)
@@ -251,6 +258,30 @@ TEST_F(WaitingTables, AdviceNamesNoLineThatTakesMoreThanIsAtStake)
     const std::string little = synchronizationAt(folder_ / "little.tscope", 800'000, 6'000'000, 1'200'000);
     EXPECT_THAT(little, HasSubstr("The GPU is idle for 201 µs"));
     EXPECT_THAT(little, Not(HasSubstr("Most at")));
+}
+
+TEST_F(WaitingTables, AdviceNamesTheLineOfAWaitAfterTheLastLaunchOfAStep)
+{
+    constexpr std::int64_t kStep = 10'000'000;
+    testing::FakeTrace trace;
+    HostSamples samples{.stacks = {{kNoStack, "train.py(3): step", 7}, {kNoStack, "train.py(3): step", 9}},
+                        .threads = {{ThreadId{1}, {}}}};
+    std::vector<HostSample>& taken = samples.threads[0].samples;
+    for (int i = 0; i < 4; ++i) {
+        const std::int64_t start = kStep * (i + 1);
+        trace.step(i, start, start + kStep);
+        for (const std::int64_t launch : {std::int64_t{0}, std::int64_t{1'500'000}}) {
+            taken.push_back({timestampAt(start + launch), 0, SampleState::kLaunch});
+            trace.kernel("a", start + launch + 5'000, start + launch + 1'000'000)
+                .launchedAt(start + launch);
+        }
+        for (std::int64_t at = 2'600'000; at < kStep; at += 100'000)
+            taken.push_back({timestampAt(start + at), 1, SampleState::kRan});
+    }
+    const std::string sentence =
+        sentenceOf(analysis::AdviceRule::LaunchBound, folder_ / "end.tscope", trace, std::move(samples));
+    EXPECT_THAT(sentence, HasSubstr("at the end of steps"));
+    EXPECT_THAT(sentence, HasSubstr("Most at train.py:9 in step: "));
 }
 
 TEST_F(WaitingTables, SourceIsOfTheFileThatRan)
