@@ -26,6 +26,12 @@ bool isIn(std::string_view file, std::initializer_list<std::string_view> folders
     });
 }
 
+/// Also an op, which has no file.
+bool isOfLibrary(std::string_view function)
+{
+    return partsOf(function).file.empty() || isLibraryFrame(function);
+}
+
 /// The cause that a call sets for what it calls; Python: none.
 HostCause causeOf(std::string_view function)
 {
@@ -87,7 +93,7 @@ HostCauses::HostCauses(std::span<const HostStack> stacks)
         const HostCause own = causeOf(stack.function);
         const bool isClosure =
             outer == HostCause::Optimizer && isIn(partsOf(stack.function).file, {"torch/nn/modules/"});
-        const bool isOfProgram = own == HostCause::Python && !isLibraryFrame(stack.function);
+        const bool isOfProgram = own == HostCause::Python && !isOfLibrary(stack.function);
         const bool isLeft =
             isClosure || (outer == HostCause::Compilation && isOfProgram) ||
             (outer == HostCause::Import && isOfProgram && partsOf(stack.function).name != "<module>");
@@ -135,7 +141,7 @@ std::vector<std::uint32_t> programCalls(std::span<const HostStack> stacks)
     calls.reserve(stacks.size());
     for (std::uint32_t i = 0; i < stacks.size(); ++i) {
         const std::uint32_t caller = stacks[i].caller;
-        const bool own = !isLibraryFrame(stacks[i].function);
+        const bool own = !isOfLibrary(stacks[i].function);
         if (own || caller == kNoStack || !isOwn[caller]) {
             calls.push_back(i);
             isOwn.push_back(own);
@@ -143,6 +149,18 @@ std::vector<std::uint32_t> programCalls(std::span<const HostStack> stacks)
             calls.push_back(calls[caller]);
             isOwn.push_back(true);
         }
+    }
+    return calls;
+}
+
+std::vector<std::uint32_t> pythonCalls(std::span<const HostStack> stacks)
+{
+    std::vector<std::uint32_t> calls;
+    calls.reserve(stacks.size());
+    for (std::uint32_t i = 0; i < stacks.size(); ++i) {
+        const std::uint32_t caller = stacks[i].caller;
+        const bool isOp = caller != kNoStack && partsOf(stacks[i].function).file.empty();
+        calls.push_back(isOp ? calls[caller] : i);
     }
     return calls;
 }

@@ -66,5 +66,7 @@ FunctionParts partsOf(std::string_view function);
 
 /// The innermost calls of the program itself, rather than of a library, by stack; where there is none, the stack itself.
 std::vector<std::uint32_t> programCalls(std::span<const HostStack> stacks);
+/// The innermost calls of Python, by stack: the stack itself, or the caller of an op, which has no file.
+std::vector<std::uint32_t> pythonCalls(std::span<const HostStack> stacks);
 
 } // namespace tilescope::analysis

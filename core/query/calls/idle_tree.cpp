@@ -75,7 +75,9 @@ private:
             return outermost_;
         if (nodes_[stack] == CallTree::kRoot) {
             const HostStack& call = process_.stacks[stack];
-            nodes_[stack] = tree_.child(stackNode(call.caller), CallKind::Frame, call.function);
+            const bool isOp = analysis::partsOf(call.function).file.empty();
+            nodes_[stack] =
+                tree_.child(stackNode(call.caller), isOp ? CallKind::Op : CallKind::Frame, call.function);
         }
         return nodes_[stack];
     }

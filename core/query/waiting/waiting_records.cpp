@@ -5,6 +5,7 @@
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/waiting/sampled_ops.h"
 #include "core/store/host_sample_reader.h"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ public:
         }
         if (!records_.hasStacks)
             return std::move(records_);
+        readOps();
         readSteps();
         readWork();
         readCalls();
@@ -86,6 +88,21 @@ public:
     }
 
 private:
+    void readOps()
+    {
+        std::map<ProcessIndex, SampledOps> processes;
+        for (auto& [process, records] : processes_)
+            processes.emplace(process, records.samples);
+        reader_.eachOp({.run = records_.run.run}, [&](const Op& op) {
+            const auto process = processes.find(filter_.topology().of(op.thread));
+            if (process != processes.end())
+                process->second.add(op);
+            return true;
+        });
+        for (auto& [process, ops] : processes)
+            ops.join([this](StringId name) { return std::string(reader_.text(name)); });
+    }
+
     void readSteps()
     {
         if (scope_.span) {

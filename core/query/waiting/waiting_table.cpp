@@ -64,7 +64,7 @@ class ProcessWaiting {
 public:
     ProcessWaiting(const ProcessIdle& process, const WaitingRecords& records, WaitingTable& table)
         : process_(process), records_(records), table_(table), stacks_(process.stacks), causes_(stacks_),
-          program_(analysis::programCalls(stacks_))
+          program_(analysis::programCalls(stacks_)), python_(analysis::pythonCalls(stacks_))
     {
         for (const auto& [device, idle] : process.devices)
             total_ += idle.total;
@@ -78,7 +78,7 @@ public:
             addCode([this](std::uint32_t stack) { return program_[stack]; }, true);
             break;
         case WaitingGroup::Innermost:
-            addCode([](std::uint32_t stack) { return stack; }, true);
+            addCode([this](std::uint32_t stack) { return python_[stack]; }, true);
             break;
         case WaitingGroup::Function:
             addCode([](std::uint32_t stack) { return stack; }, false);
@@ -324,6 +324,7 @@ private:
     std::span<const HostStack> stacks_;
     analysis::HostCauses causes_;
     std::vector<std::uint32_t> program_;
+    std::vector<std::uint32_t> python_;
     Nanoseconds total_{0};
     std::size_t first_ = 0;
 };

@@ -16,7 +16,7 @@ namespace tilescope::query {
 enum class WaitingGroup : std::uint8_t {
     Line,      ///< the innermost line of the program itself
     Innermost, ///< the innermost line, also one of a library
-    Function,  ///< the innermost function, likewise
+    Function,  ///< the innermost function, likewise, or recorded op
     Place,
     Cause,
     Thread
