@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 
 constexpr ThreadId kMain{1};
 constexpr ThreadId kAutograd{2};
-constexpr std::uint32_t kForward = 1;
-constexpr std::uint32_t kBackward = 2;
+constexpr std::uint32_t kLinear = 1;
+constexpr std::uint32_t kEngine = 2;
 
 class OpsOfSamples : public ::testing::Test {
 protected:
@@ -66,7 +66,7 @@ protected:
 TEST_F(OpsOfSamples, NameTheInnermostOpOfTheThread)
 {
     for (const std::int64_t time : {5, 15, 25, 35})
-        sample(time, kForward, SampleState::kInNative);
+        sample(time, kLinear, SampleState::kInNative);
     op(kMain, "aten::mm", 20, 30);
     op(kMain, "aten::linear", 10, 40);
     EXPECT_THAT(joined(), ElementsAre("torch/nn/modules/linear.py(130): forward", "aten::linear below 134",
@@ -75,9 +75,9 @@ TEST_F(OpsOfSamples, NameTheInnermostOpOfTheThread)
 
 TEST_F(OpsOfSamples, DoNotHidePythonThatAnOpCalls)
 {
-    sample(15, kForward, SampleState::kRan);
-    sample(16, kForward, SampleState::kLaunch);
-    sample(17, kForward, 0);
+    sample(15, kLinear, SampleState::kRan);
+    sample(16, kLinear, SampleState::kLaunch);
+    sample(17, kLinear, 0);
     op(kMain, "MyFunction", 10, 20);
     EXPECT_THAT(joined(), ElementsAre("torch/nn/modules/linear.py(130): forward",
                                       "torch/nn/modules/linear.py(130): forward",
@@ -86,16 +86,16 @@ TEST_F(OpsOfSamples, DoNotHidePythonThatAnOpCalls)
 
 TEST_F(OpsOfSamples, OfTheBackwardPassAreThoseOfItsThreads)
 {
-    sample(15, kBackward, 0);
-    sample(16, kForward, SampleState::kInNative);
+    sample(15, kEngine, 0);
+    sample(16, kLinear, SampleState::kInNative);
     op(kAutograd, "MulBackward0", 10, 20);
     EXPECT_THAT(joined(), ElementsAre("MulBackward0 below 829", "torch/nn/modules/linear.py(130): forward"));
 }
 
 TEST_F(OpsOfSamples, KeepTheCauseAndTheLineOfThePythonThatCallsThem)
 {
-    sample(15, kBackward, 0);
-    sample(25, kForward, SampleState::kInNative);
+    sample(15, kEngine, 0);
+    sample(25, kLinear, SampleState::kInNative);
     op(kAutograd, "MulBackward0", 10, 20);
     op(kMain, "aten::mm", 20, 30);
     joined();
@@ -105,8 +105,8 @@ TEST_F(OpsOfSamples, KeepTheCauseAndTheLineOfThePythonThatCallsThem)
     EXPECT_EQ(causes.of(samples[1]), analysis::HostCause::Native);
     for (const HostSample& each : samples)
         EXPECT_EQ(analysis::programCalls(samples_.stacks)[each.stack], 0U);
-    EXPECT_EQ(analysis::pythonCalls(samples_.stacks)[samples[0].stack], kBackward);
-    EXPECT_EQ(analysis::pythonCalls(samples_.stacks)[samples[1].stack], kForward);
+    EXPECT_EQ(analysis::pythonCalls(samples_.stacks)[samples[0].stack], kEngine);
+    EXPECT_EQ(analysis::pythonCalls(samples_.stacks)[samples[1].stack], kLinear);
 }
 
 } // namespace
