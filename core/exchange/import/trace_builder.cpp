@@ -3,9 +3,9 @@
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/foreign_rows.h"
+#include "core/exchange/import/path_totals.h"
 #include "core/exchange/import/rules/activity_owners.h"
 #include "core/exchange/import/rules/event_times.h"
-#include "core/exchange/import/path_totals.h"
 #include "core/exchange/import/run_assembly.h"
 #include "core/model/api_class.h"
 

@@ -8,7 +8,7 @@
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/selection.h"
-#include "core/store/read_count.h"
+#include "core/store/rows/read_count.h"
 #include "core/store/tracks/path_totals.h"
 
 #include <sched.h>

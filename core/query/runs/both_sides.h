@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/store/read_count.h"
+#include "core/store/rows/read_count.h"
 #include "core/store/run_reader.h"
 
 #include <cstddef>

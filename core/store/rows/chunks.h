@@ -32,10 +32,9 @@ inline constexpr int kFirstWithChecksums = 13;
 inline constexpr std::size_t kChunkRows = 512;
 
 /// Tables that are made from the events of a run when it ends, and again when it is copied.
-inline constexpr std::string_view kDerivedTables[] = {"track",          "track_data",      "kernel_total",
-                                                      "range_total",    "step_total",      "op_total",
-                                                      "activity_total", "allocation_total",
-                                                      "path_total"};
+inline constexpr std::string_view kDerivedTables[] = {"track",          "track_data",       "kernel_total",
+                                                      "range_total",    "step_total",       "op_total",
+                                                      "activity_total", "allocation_total", "path_total"};
 bool isDerived(std::string_view table);
 
 /// A row of the table `chunk`.

@@ -1,7 +1,7 @@
 #include "core/store/rows/event_cursor.h"
 
 #include "core/base/plural.h"
-#include "core/store/read_count.h"
+#include "core/store/rows/read_count.h"
 
 #include <sqlite3.h>
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/store/file/database.h"
-#include "core/store/read_count.h"
 #include "core/store/rows/chunk_directory.h"
 #include "core/store/rows/chunks.h"
 #include "core/store/rows/event_cursor.h"
 #include "core/store/rows/event_rows.h"
 #include "core/store/rows/lanes.h"
 #include "core/store/rows/read_connection.h"
+#include "core/store/rows/read_count.h"
 #include "core/store/rows/run_record.h"
 
 #include <array>

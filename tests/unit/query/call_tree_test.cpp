@@ -189,8 +189,9 @@ TEST_F(CallTreeOfAFile, StopsReadingWhenCancelled)
     EXPECT_THAT(linesOf(read().tree).back(), ::testing::EndsWith(" 10"));
     for (const CallWeight weight : {CallWeight::Time, CallWeight::Host}) {
         int asked = 0;
-        const CallTreeTable table =
-            readAgain({}, {.weight = weight}, [&asked] { return ++asked > 13; }); // once for each of 10 ops, then for 4 events
+        const CallTreeTable table = readAgain({}, {.weight = weight}, [&asked] {
+            return ++asked > 13;
+        }); // once for each of 10 ops, then for 4 events
         EXPECT_THAT(linesOf(table.tree).back(), ::testing::EndsWith(" 4")) << wordOf(weight);
     }
 }

@@ -245,9 +245,9 @@ TEST(Mutation, OfAnyValueIsNoticed)
     writeRun(file, 5);
     ASSERT_TRUE(verify(file).ok());
     // Made for large runs only: see below.
-    const std::set<std::string> large{"track",      "track_data", "kernel_total",   "range_total",
-                                      "step_total", "op_total",   "activity_total", "allocation_total",
-                                      "path_total"};
+    const std::set<std::string> large{"track",          "track_data",       "kernel_total",
+                                      "range_total",    "step_total",       "op_total",
+                                      "activity_total", "allocation_total", "path_total"};
     Mutator mutator(file, kSeed);
     for (const std::string& table : mutator.tables()) {
         if (large.contains(table))

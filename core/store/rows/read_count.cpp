@@ -1,4 +1,4 @@
-#include "core/store/read_count.h"
+#include "core/store/rows/read_count.h"
 
 #include <utility>
 
