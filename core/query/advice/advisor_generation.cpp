@@ -31,6 +31,37 @@ std::string timeWords(double time)
     return quantity::withUnit(time, Unit::Nanoseconds);
 }
 
+/// A number format of weights, and how the names of kernels call it.
+struct WeightFormat {
+    const char* name;
+    Precision precision; ///< of the products
+    double bytes;
+};
+
+/// The format of the products that take the most time; bf16 where no name has one.
+WeightFormat formatOfProducts(const std::vector<AdviceTrace>& traces)
+{
+    static constexpr WeightFormat kFormats[] = {{"fp8", Precision::Fp8, 1},
+                                                {"bf16", Precision::Bf16, 2},
+                                                {"fp16", Precision::Fp16, 2},
+                                                {"tf32", Precision::Tf32, 4},
+                                                {"fp32", Precision::Fp32, 4}};
+    std::map<const WeightFormat*, double> times;
+    for (const AdviceTrace& trace : traces)
+        for (const AdviceTrace::Activity& activity : trace.activities) {
+            const ActivityKind& kind = trace.kinds[activity.kind];
+            if (kind.family != analysis::KernelFamily::Matmul)
+                continue;
+            const auto* const format = std::ranges::find_if(kFormats, [&](const WeightFormat& each) {
+                return kind.name.find(each.name) != std::string::npos;
+            });
+            if (format != std::end(kFormats))
+                times[format] += static_cast<double>((activity.time.end - activity.time.start).count());
+        }
+    const auto most = std::ranges::max_element(times, {}, [](const auto& each) { return each.second; });
+    return most == times.end() ? kFormats[1] : *most->first;
+}
+
 /// A straight line through points (least squares), and how much of their variance it explains.
 struct Line {
     double slope = 0;
@@ -216,14 +247,17 @@ void Advisor::smallBatch()
     const std::optional<std::int64_t> batch = usualBatch(generation_);
     const std::string device = deviceOfRun(reader_, traces_.run).name;
     const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(device);
-    const auto rate = sheet ? sheet->ceilings(Precision::Bf16) : analysis::Ceilings{};
+    const WeightFormat weights = formatOfProducts(traces_.processes);
+    const auto rate = sheet ? sheet->ceilings(weights.precision) : analysis::Ceilings{};
     if (!batch || !rate.flops || !rate.bytes) {
-        cannotJudge(AdviceRule::SmallBatch,
-                    batch ? "there is no data sheet of the GPU" : "the number of sequences was not recorded");
+        cannotJudge(AdviceRule::SmallBatch, !batch  ? "the number of sequences was not recorded"
+                                            : sheet ? std::string("the data sheet of ") + sheet->name +
+                                                          " has no rate of products in " + weights.name
+                                                    : "there is no data sheet of the GPU");
         return;
     }
-    // A weight of two bytes takes part in two operations a sequence.
-    const double atRidge = *rate.flops / *rate.bytes;
+    // A weight takes part in two operations a sequence.
+    const double atRidge = *rate.flops / *rate.bytes * weights.bytes / 2;
     if (static_cast<double>(*batch) * kFarBelow > atRidge)
         return;
     const std::uint32_t source =
@@ -245,7 +279,7 @@ void Advisor::smallBatch()
     find(AdviceRule::SmallBatch, stake, show("generation"), [&] {
         return "A decode iteration reads all weights for " + counted(*batch, "sequence") +
                "; products of up to about " + std::to_string(std::llround(atRidge)) +
-               " take nearly the same time (weights in bf16, data sheet of " + sheet->name +
+               " take nearly the same time (weights in " + weights.name + ", data sheet of " + sheet->name +
                "). Twice as many save " + timeText(stake.time) + " for each.";
     });
 }

@@ -202,6 +202,22 @@ TEST_F(GenerationAdvice, SmallBatchesReadAllWeights)
     EXPECT_NEAR(static_cast<double>(found->atStake.count()), half, 0.01 * half);
     EXPECT_EQ(find(judge({.sequences = 128, .decode = gpuBound}), AdviceRule::SmallBatch), nullptr)
         << "4.9 TB/s and 989 TFLOP/s meet at 206 sequences";
+    EXPECT_NE(found->sentence.find("weights in bf16"), std::string::npos) << found->sentence;
+}
+
+TEST_F(GenerationAdvice, SmallBatchesDependOnTheFormatOfTheWeights)
+{
+    const auto inFp32 = [](int /*iteration*/, std::int64_t /*context*/) {
+        return std::vector{host(us(5)), kernel("ampere_sgemm_128x64_tn", Work::Matmul, us(500)),
+                           attention(us(50))};
+    };
+    const query::AdviceTable table = judge({.sequences = 4, .decode = inFp32});
+    const query::Advice* const found = find(table, AdviceRule::SmallBatch);
+    ASSERT_NE(found, nullptr);
+    EXPECT_NE(found->sentence.find("up to about 28 take nearly the same time (weights in fp32"),
+              std::string::npos)
+        << found->sentence;
+    EXPECT_EQ(find(judge({.sequences = 16, .decode = inFp32}), AdviceRule::SmallBatch), nullptr);
 }
 
 TEST_F(GenerationAdvice, PrefillStallsDecode)
