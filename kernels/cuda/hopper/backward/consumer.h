@@ -25,7 +25,8 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
 
     const BackwardArguments& arguments;
     BackwardShared<Tile>& shared;
-    const int consumer = threadIdx.x / kWarpgroup - 1;
+    /// Uniform, also for the compiler, which then computes the operands' addresses once for a warp.
+    const int consumer = static_cast<int>(__shfl_sync(~0U, threadIdx.x / kWarpgroup, 0)) - 1;
     float gradKey[kGrads];
     float gradValue[kGrads];
     unsigned number = 0;           // of the tile of keys
@@ -42,17 +43,17 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     /// Operand: this consumer's rows of a tile of keys, K-major.
     __device__ std::uint64_t rowsOf(const unsigned char* tile) const
     {
-        return matrixDescriptor(recomputedAddress(tile) + consumer * kRowsPerConsumer * kRowBytes);
+        return matrixDescriptor(sharedAddress(tile) + consumer * kRowsPerConsumer * kRowBytes);
     }
     /// Operand: a tile of queries, K-major.
     __device__ static std::uint64_t operand(const unsigned char* tile)
     {
-        return matrixDescriptor(recomputedAddress(tile));
+        return matrixDescriptor(sharedAddress(tile));
     }
     /// Operand: a tile of queries, MN-major.
     __device__ static std::uint64_t transposed(const unsigned char* tile)
     {
-        return matrixDescriptor(recomputedAddress(tile), Tile::queries * kRowBytes);
+        return matrixDescriptor(sharedAddress(tile), Tile::queries * kRowBytes);
     }
 
     using PackedPart = std::uint32_t[Base::kScores / 2 / kParts];
@@ -87,10 +88,10 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     {
         // Each consumer takes a panel of queries (128 queries), or a panel of columns (64 queries).
         constexpr bool kByRows = Tile::queries == 128;
-        const std::uint64_t scores = matrixDescriptor(recomputedAddress(shared.gradScores[buffer]) +
+        const std::uint64_t scores = matrixDescriptor(sharedAddress(shared.gradScores[buffer]) +
                                                       (kByRows ? consumer * Tile::keys * kRowBytes : 0));
         const std::uint64_t keys =
-            matrixDescriptor(recomputedAddress(key()) + (kByRows ? 0 : consumer * Tile::keys * kRowBytes));
+            matrixDescriptor(sharedAddress(key()) + (kByRows ? 0 : consumer * Tile::keys * kRowBytes));
 #pragma unroll
         for (int step = 0; step < Tile::keys / 16; ++step)
             productOfTransposed<Element>(grad, advance(scores, step * 16 * kRowBytes),
