@@ -2,6 +2,7 @@
 
 #include "core/base/current_error.h"
 #include "core/base/error.h"
+#include "core/base/mutex.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
 #include "core/machine/cupti_sampling.h"
@@ -16,9 +17,11 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace tilescope::machine {
@@ -146,6 +149,7 @@ public:
     SampledMetrics finish()
     {
         std::vector<std::string> sampled;
+        stopAll();
         for (std::size_t device = 0; device < sources_.size(); ++device) {
             Source& source = sources_[device];
             end(source);
@@ -170,6 +174,7 @@ public:
             result_.decoding = static_cast<double>(times_.decoding.count()) / samples;
             result_.evaluating = static_cast<double>(times_.evaluating.count()) / samples;
         }
+        const MutexLock lock(peakMutex_);
         if (hasOnePeak_)
             result_.dramPeak = peak_;
         return std::move(result_);
@@ -186,10 +191,49 @@ private:
         double peak = 0;
     };
 
+    /// Emptying the hardware's buffer takes half of the time in which it fills at the usual interval: of several GPUs, each has a
+    /// thread for that.
     void followAll()
     {
+        struct Reading {
+            Source* source;
+            std::future<void> done;
+        };
+        offset_ = clock_.measure(*library_);
+        std::vector<Reading> readings;
+        const bool areSeveral = std::ranges::count_if(sources_, [](const Source& source) {
+                                    return source.sampling != nullptr;
+                                }) > 1;
+        for (Source& source : sources_)
+            if (areSeveral && source.sampling)
+                readings.push_back({&source, readBeside(source)});
         for (std::size_t device = 0; device < sources_.size(); ++device)
-            follow(static_cast<int>(device));
+            if (std::ranges::find(readings, &sources_[device], &Reading::source) == readings.end())
+                follow(static_cast<int>(device));
+        for (Reading& reading : readings)
+            guarded(*reading.source, [&] { reading.done.get(); });
+    }
+
+    std::future<void> readBeside(Source& source)
+    {
+        const auto work = [this, &source] { read(source); };
+        try {
+            return std::async(std::launch::async, work);
+        } catch (const std::system_error&) { // there can be no more threads
+            return std::async(std::launch::deferred, work);
+        }
+    }
+
+    /// A failure of CUPTI ends the sampling of the device.
+    template <class Step> void guarded(Source& source, Step step)
+    {
+        try {
+            step();
+        } catch (const Error& error) {
+            addReason(error.sentence());
+            source.isRefused = true;
+            source.sampling.reset();
+        }
     }
 
     /// Samples until it is another's turn.
@@ -202,6 +246,7 @@ private:
             if (source.log)
                 busy = std::max(busy, request_.interval * source.log->busy());
         if (std::ranges::all_of(sources_, &Source::isRefused) || !request_.mayRun(busy)) {
+            stopAll();
             for (Source& source : sources_)
                 end(source);
             return giveTurn();
@@ -219,12 +264,21 @@ private:
             request_.hasStopped();
     }
 
+    /// All at the same time: reading what one has left takes a while.
+    void stopAll()
+    {
+        for (Source& source : sources_)
+            if (source.sampling)
+                source.sampling->stop();
+        if (library_)
+            offset_ = clock_.measure(*library_);
+    }
+
     void end(Source& source)
     {
         if (!source.sampling)
             return;
         try {
-            source.sampling->stop();
             read(source);
         } catch (const Error& error) {
             addReason(error.sentence());
@@ -241,16 +295,12 @@ private:
         Source& source = sources_[static_cast<std::size_t>(device)];
         if (source.isRefused)
             return;
-        try {
+        guarded(source, [&] {
             if (source.sampling)
                 read(source);
             else if (sources_.size() == 1 || isUsed(device))
                 start(device, source);
-        } catch (const Error& error) {
-            addReason(error.sentence());
-            source.isRefused = true;
-            source.sampling.reset();
-        }
+        });
     }
 
     void start(int device, Source& source)
@@ -294,9 +344,10 @@ private:
         source.log.emplace(choice.metrics, DeviceIndex{static_cast<std::int16_t>(device)}, request_.interval);
     }
 
+    /// Threads may read different devices at the same time.
     void read(Source& source)
     {
-        const std::int64_t offset = clock_.measure(*library_);
+        const std::int64_t offset = offset_;
         source.sampling->read([&](std::int64_t start, std::int64_t end, std::span<const double> values) {
             if (source.hasPeak) {
                 notePeak(values.back());
@@ -312,6 +363,7 @@ private:
         constexpr double kMost = 1e15; // bytes per second
         if (!(peak > 0) || peak > kMost)
             return;
+        const MutexLock lock(peakMutex_);
         if (peak_ == 0)
             peak_ = peak;
         hasOnePeak_ = hasOnePeak_ && std::abs(peak - peak_) <= kSame * peak_;
@@ -328,11 +380,13 @@ private:
     std::vector<Source> sources_; ///< by device
     std::vector<std::string> names_;
     ClockOffset clock_;
+    std::int64_t offset_ = 0; ///< of CUPTI's clock, ns
     bool hasStopped_ = false;
     Clock::time_point followed_ = {};
-    double peak_ = 0;
-    bool hasOnePeak_ = true; ///< devices with another peak would need one each
-    SamplingTimes times_;    ///< of sampling that has ended
+    Mutex peakMutex_;
+    double peak_ GUARDED_BY(peakMutex_) = 0;
+    bool hasOnePeak_ GUARDED_BY(peakMutex_) = true; ///< devices with another peak would need one each
+    SamplingTimes times_;                           ///< of sampling that has ended
     SampledMetrics result_;
 };
 

@@ -1,4 +1,6 @@
-// CUDA's driver with one GPU, of which only the facts can be asked for.
+// CUDA's driver with FAKE_GPUS (1) GPUs, of which only the facts can be asked for.
+#include <cstdlib>
+
 extern "C" {
 
 int cuInit(unsigned /*flags*/)
@@ -7,18 +9,21 @@ int cuInit(unsigned /*flags*/)
 }
 int cuDeviceGetCount(int* count)
 {
-    *count = 1;
+    const char* const gpus = std::getenv("FAKE_GPUS");
+    *count = gpus ? std::atoi(gpus) : 1;
     return 0;
 }
 int cuDeviceGet(int* device, int ordinal)
 {
     *device = ordinal;
-    return ordinal == 0 ? 0 : 101;
+    int count = 0;
+    cuDeviceGetCount(&count);
+    return ordinal < count ? 0 : 101;
 }
-int cuDeviceGetUuid(unsigned char* uuid, int /*device*/)
+int cuDeviceGetUuid(unsigned char* uuid, int device)
 {
     for (unsigned char i = 0; i < 16; ++i)
-        uuid[i] = i;
+        uuid[i] = static_cast<unsigned char>(i + device);
     return 0;
 }
 }

@@ -1,6 +1,6 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
-// 5 ms, and the hardware has room for 2,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
+// 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
 // file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
@@ -11,10 +11,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -101,6 +104,22 @@ Sampling& samplingOf(void* object)
 Image& imageOf(const std::uint8_t* image)
 {
     return *reinterpret_cast<Image*>(const_cast<std::uint8_t*>(image));
+}
+
+/// Waits until two threads have been here at the same time, once.
+/// \return  whether they have, after five seconds
+bool meetsAnother()
+{
+    static std::mutex mutex;
+    static std::condition_variable changed;
+    static int here = 0;
+    static bool haveMet = false;
+    std::unique_lock lock(mutex);
+    haveMet = haveMet || ++here == 2;
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::seconds(5), [] { return haveMet; });
+    --here;
+    return haveMet;
 }
 
 /// CUPTI refuses structures of another size.
@@ -269,6 +288,8 @@ CUptiResult CUPTIAPI cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
         sampling.next += 3 * sampling.interval; // that many are lost
         params->overflow = 1;
     }
+    if (isAsked("beside") && sampling.until == 0 && !meetsAnother())
+        params->overflow = 1;
     const std::uint64_t now = sampling.until == 0 ? wallClock() : sampling.until;
     if (isAsked("slow") && sampling.next + kRoom * sampling.interval < now) {
         sampling.next = now - kRoom * sampling.interval;

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/machine/cupti_sampling.h"
 #include "core/machine/mapped_library.h"
+#include "core/machine/nvml.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +112,24 @@ TEST(MetricSampler, LosesNothingWhereEvaluatingTakesLongerThanTheInterval)
     EXPECT_EQ(std::ssize(active.points), metrics.samples) << "in one piece, in order";
     EXPECT_TRUE(std::ranges::is_sorted(active.points, {}, &CounterPoint::time));
     EXPECT_EQ(metrics.dramPeak, 4e12) << "by the first samples";
+}
+
+TEST(MetricSampler, ReadsSeveralGpusAtTheSameTime)
+{
+    if (Nvml::instance())
+        GTEST_SKIP() << "NVML says that no program uses the fake's second GPU";
+    setenv("FAKE_GPUS", "2", 1);
+    const SampledMetrics metrics = sampled("beside", {"sm_active"}, std::chrono::milliseconds(600));
+    unsetenv("FAKE_GPUS");
+    EXPECT_EQ(metrics.whyNot, "");
+    EXPECT_THAT(metrics.summary, HasSubstr("1 metric of GPU 0, GPU 1 every 1.00 ms: "));
+    EXPECT_EQ(metrics.lost, 0);
+    EXPECT_EQ(metrics.dramPeak, 4e12);
+    EXPECT_EQ(metrics.uuids.size(), 2U);
+    ASSERT_EQ(metrics.tracks.size(), 2U);
+    for (const CounterTrack& track : metrics.tracks)
+        EXPECT_GT(track.points.size(), 100U);
+    EXPECT_NE(metrics.tracks[0].device, metrics.tracks[1].device);
 }
 
 TEST(MetricSampler, SaysWhyNothingIsSampled)
