@@ -1,7 +1,8 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
-// 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists, and the
-// file PATH.metrics exists while it is on.
+// 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time),
+// separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file
+// PATH.instructions exists, and the file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
