@@ -29,8 +29,8 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     const int consumer = static_cast<int>(__shfl_sync(~0U, threadIdx.x / kWarpgroup, 0)) - 1;
     float gradKey[kGrads];
     float gradValue[kGrads];
-    unsigned number = 0;           // of the tile of keys
-    typename Tile::QueryRing ring; // of q and of gradO
+    unsigned number = 0;      // of the tile of keys
+    unsigned queryNumber = 0; // of the tile of queries, of q and gradO
 
     __device__ BackwardConsumer(const BackwardArguments& all, BackwardShared<Tile>& memory)
         : arguments(all), shared(memory)
@@ -116,7 +116,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
                 for (int tile = workTile.firstQueryTile; tile < arguments.queryTiles; ++tile) {
                     const int firstKey = workTile.keyTile * Tile::keys + consumer * kRowsPerConsumer;
                     step(firstKey, tile * Tile::queries);
-                    ring.advance();
+                    ++queryNumber;
                 }
             }
             namedWait(kConsumersBarrier, kBackwardConsumers * kWarpgroup); // k, v and dS are no longer read
@@ -145,6 +145,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
 
     __device__ void step(int firstKey, int firstQuery)
     {
+        const auto ring = ringAt<Tile::queryStages>(queryNumber);
         const int stage = ring.stage;
         Scores scores, gradScores;
         Packed weights, gradWeights;
