@@ -286,11 +286,6 @@ const ShowSection& checkedSection(ShowRequest& request)
     requireTaken(section, Takes::Process, topology.rank || topology.pid, "--rank or --process");
     requireTaken(section, Takes::Device, topology.device.has_value(), "--device");
     requireTaken(section, Takes::AllSteps, topology.allSteps, "--all-steps");
-    if (request.step && section.name == "inside")
-        throw Error{.what = "the samples of a run are sums over the recording, not of single steps",
-                    .where = "--step",
-                    .remedy = "record that step alone: tilescope record --inside --steps " +
-                              std::to_string(*request.step)};
     requireTaken(section, Takes::Step, request.step.has_value(), "--step");
     requireTaken(section, Takes::Span, tree.span.has_value(), "--from or --to");
     if (request.tree.span && request.step && section.name == "waiting")

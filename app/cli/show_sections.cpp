@@ -121,7 +121,8 @@ Table insideTable(const store::RunReader& reader, const ShowRequest& request)
                                    .kernel = request.kernel,
                                    .group = request.group            ? query::insideGroupOf(*request.group)
                                             : request.kernel.empty() ? query::InsideGroup::Kernel
-                                                                     : query::InsideGroup::Line};
+                                                                     : query::InsideGroup::Line,
+                                   .step = request.step};
     if (request.against.empty())
         return tableOf(shared(query::inside(reader, query)));
     const RunAddress baseline = runAddressOf(request.against);
@@ -237,7 +238,7 @@ std::span<const ShowSection> showSections()
                  "lines, functions, instructions or reasons with the usual remedy (--group)",
          .examples = {"", "--kernel flash_fwd --group reason",
                       "--run 2 --kernel flash_fwd --against a.tscope:1"},
-         .takes = Takes::Process | Takes::Device | Takes::Kernel | Takes::Against,
+         .takes = Takes::Process | Takes::Device | Takes::Kernel | Takes::Against | Takes::Step,
          .groups = {"kernel", "line", "function", "instruction", "reason"},
          .table = insideTable},
         {.name = "metrics",

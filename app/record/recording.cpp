@@ -618,7 +618,9 @@ void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool a
              .name = blocks_.strings().intern(trace::demangled(kernel.symbol.c_str())).value,
              .unused = 0});
     for (const trace::PcCount& count : samples.counts)
-        block.pcSamples.push_back({.offset = count.offset,
+        block.pcSamples.push_back({.start = nanosecondsOf(count.start),
+                                   .end = nanosecondsOf(count.end),
+                                   .offset = count.offset,
                                    .samples = static_cast<std::int64_t>(count.samples),
                                    .unissued = static_cast<std::int64_t>(count.unissued),
                                    .kernel = count.kernel,

@@ -21,9 +21,9 @@ std::uint32_t KernelSampleSums::reasonOf(std::string_view name)
 }
 
 void KernelSampleSums::add(std::uint32_t kernel, std::uint64_t offset, std::uint32_t reason,
-                           std::int64_t samples, std::int64_t unissued)
+                           std::int64_t samples, std::int64_t unissued, Timestamp start, Timestamp end)
 {
-    Count& count = counts_[{kernel, offset}][reason];
+    Count& count = counts_[{kernel, offset}][{reason, start, end}];
     count.samples += samples;
     count.unissued += unissued;
 }
@@ -52,11 +52,15 @@ KernelSamples KernelSampleSums::take(const std::function<bool(const SampledKerne
             continue;
         const auto number = static_cast<std::uint32_t>(all.instructions.size());
         all.instructions.push_back({.kernel = numbers[kernel], .offset = offset});
-        for (const auto& [reason, count] : counts)
+        for (const auto& [kind, count] : counts) {
+            const auto& [reason, start, end] = kind;
             all.stalls.push_back({.instruction = number,
                                   .reason = reason,
                                   .samples = count.samples,
-                                  .unissued = std::min(count.unissued, count.samples)});
+                                  .unissued = std::min(count.unissued, count.samples),
+                                  .start = start,
+                                  .end = end});
+        }
     }
     for (KernelCode& code : code_)
         if (modules.contains(code.cubin))

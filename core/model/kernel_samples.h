@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/base/units.h"
 
 #include <cstdint>
 #include <string>
@@ -39,12 +40,14 @@ struct SampledInstruction {
     bool operator==(const SampledInstruction&) const = default;
 };
 
-/// The samples of an instruction with one stall reason.
+/// Samples of an instruction with one stall reason. Those of the same instruction and reason are of other times.
 struct StallSamples {
     std::uint32_t instruction = 0; ///< index in KernelSamples::instructions
     std::uint32_t reason = 0;      ///< index in KernelSamples::reasons
     std::int64_t samples = 0;
     std::int64_t unissued = 0; ///< those at which the scheduler issued no instruction of any warp
+    Timestamp start = {};      ///< of the time in which they were read from the GPU
+    Timestamp end = {};        ///< equal to start: unknown
 
     bool operator==(const StallSamples&) const = default;
 };
@@ -71,7 +74,7 @@ struct KernelSamples {
     std::vector<SampledKernel> kernels = {};
     std::vector<SampledInstruction> instructions = {}; ///< by kernel and offset
     std::vector<std::string> reasons = {};             ///< long_scoreboard
-    std::vector<StallSamples> stalls = {};             ///< by instruction and reason
+    std::vector<StallSamples> stalls = {};             ///< by instruction, reason and time
     std::vector<KernelCode> code = {};
     std::vector<KernelSource> sources = {};
 

@@ -19,7 +19,7 @@
 /// Strings are numbered from 0 in the order of the file; kNoString stands for none.
 namespace tilescope::record {
 
-inline constexpr std::string_view kWorkingFileLine = "tilescope working file 5\n";
+inline constexpr std::string_view kWorkingFileLine = "tilescope working file 6\n";
 inline constexpr std::uint32_t kNoString = ~0U;
 
 /// A host range. Times are nanoseconds of the process' steady clock, here and below.
@@ -146,8 +146,10 @@ struct SampledKernelRow {
     std::uint32_t unused;
 };
 
-/// Samples of an instruction with one stall reason. Rows of the same instruction and reason add up.
+/// Samples of an instruction with one stall reason, read from the GPU in some time. Rows of the same instruction and reason
+/// add up.
 struct PcSampleRow {
+    std::int64_t start, end;
     std::uint64_t offset; ///< bytes from the beginning of the kernel
     std::int64_t samples;
     std::int64_t unissued; ///< those at which the scheduler issued nothing

@@ -44,10 +44,16 @@ InsideReadings readInside(const SelectedRun& shown, const std::optional<Selected
         return readings;
     const auto other = before->file->borrow();
     readings.before = readOne(other->reader(), *before, cancelled);
-    if (readings.shown.kernels.isSampled && readings.before->kernels.isSampled && !cancelled())
-        readings.difference = query::insideDifference(
+    const auto differenceBy = [&](query::InsideGroup group) {
+        return query::insideDifference(
             other->reader(), {.run = before->key.run, .topology = before->process}, session->reader(),
-            {.run = shown.key.run, .topology = shown.process, .group = query::InsideGroup::Line});
+            {.run = shown.key.run, .topology = shown.process, .group = group});
+    };
+    if (!readings.shown.kernels.isSampled || !readings.before->kernels.isSampled || cancelled())
+        return readings;
+    readings.difference = differenceBy(query::InsideGroup::Line);
+    if (!cancelled())
+        readings.instructions = differenceBy(query::InsideGroup::Instruction);
     return readings;
 }
 

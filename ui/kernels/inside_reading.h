@@ -33,6 +33,7 @@ struct InsideReadings {
     InsideReading shown;                               ///< of the run that is shown: the second of two
     std::optional<InsideReading> before;               ///< of the first of two
     std::optional<query::InsideDifference> difference; ///< by line, if both were sampled
+    std::optional<query::InsideDifference> instructions; ///< the same by instruction
 };
 
 /// Not for the GUI thread.

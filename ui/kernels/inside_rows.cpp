@@ -406,7 +406,7 @@ TableData stateRows(const InsideReadings& readings, const InsideChoice& choice)
     return data;
 }
 
-TableData instructionRows(const InsideReading& reading, const InsideChoice& choice,
+TableData instructionRows(const InsideReadings& readings, const InsideChoice& choice,
                           const std::optional<SourceLine>& line)
 {
     struct Group {
@@ -414,7 +414,14 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
         std::vector<InsidePart> parts = {};
         double count = 0;
         int size = 1;
+        std::optional<double> before = {}; ///< share of the samples of the kernel
     };
+    const InsideReading& reading = readings.shown;
+    std::map<std::uint64_t, double> before; // by offset
+    if (readings.instructions)
+        for (const query::InsideDifferenceRow& each : readings.instructions->rows)
+            if (each.kernel == choice.kernel && each.offsetB && each.shareA)
+                before[*each.offsetB] = *each.shareA;
     const double whole = samplesOf(reading.instructions, choice);
     std::vector<const InsideRow*> sampled;
     for (const InsideRow& row : reading.instructions.rows)
@@ -435,6 +442,8 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
         ++group.size;
         addParts(group.parts, row->parts);
         group.count += countOf(*row, choice.isUnissued);
+        if (const auto found = before.find(row->offset.value_or(0)); found != before.end())
+            group.before = group.before.value_or(0) + found->second;
     }
     double most = 0;
     for (const Group& group : groups)
@@ -446,6 +455,12 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
                     makeColumn(QObject::tr("Samples by state"), Kind::Stack, 70),
                     makeColumn(QObject::tr("%"), Kind::Number, 48)};
     data.columns[1].code = true;
+    if (readings.instructions) {
+        data.columns.push_back(makeColumn(QObject::tr("A, %"), Kind::Number, 48, true));
+        data.columns.back().tip =
+            QObject::tr("Of the instruction of run A with the same operation and operands, whatever their "
+                        "registers, at the same place in the order of the code");
+    }
     if (!line) // otherwise they are all of one line
         data.columns.insert(data.columns.begin() + 1,
                             makeColumn(QObject::tr("Line"), Kind::Number, 46, true));
@@ -464,6 +479,9 @@ TableData instructionRows(const InsideReading& reading, const InsideChoice& choi
                       makeShare(whole > 0 ? group.count / whole : 0)};
         if (!line)
             made.cells.insert(made.cells.begin() + 1, number);
+        if (readings.instructions)
+            made.cells.push_back(group.before ? makeNumber(100 * *group.before, Unit{})
+                                              : makeNumber({}, Unit{}));
     }
     return data;
 }

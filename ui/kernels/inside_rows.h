@@ -55,9 +55,10 @@ TableData sourceRows(const std::vector<InsideSourceRow>& lines, double whole, bo
 TableData hotRows(const InsideReading& reading, const InsideChoice& choice);
 /// The states of the warps of a kernel.
 TableData stateRows(const InsideReadings& readings, const InsideChoice& choice);
-/// The sampled instructions of a kernel; equal ones of a line in a row are one.
+/// The sampled instructions of a kernel; equal ones of a line in a row are one. With the shares of those that are like them
+/// in the run before.
 /// \param line  only those of this line, also of what is inlined there; none: all
-TableData instructionRows(const InsideReading& reading, const InsideChoice& choice,
+TableData instructionRows(const InsideReadings& readings, const InsideChoice& choice,
                           const std::optional<SourceLine>& line);
 
 /// A figure of a kernel, with that of the run before.

@@ -54,6 +54,12 @@ TimeSpan placeOnOneAxis(ForeignTrace& trace, const std::string& clockName)
             for (HostSample& sample : thread.samples)
                 sample.time += offset;
     }
+    for (auto& [process, samples] : trace.kernelSamples)
+        for (StallSamples& each : samples.stalls)
+            if (each.start != each.end) {
+                each.start += Nanoseconds(offsetOf(process));
+                each.end += Nanoseconds(offsetOf(process));
+            }
     if (trace.memory)
         for (const AllocEvent& event : trace.memory->first.allocEvents)
             all.include(nanosecondsOf(event.time), nanosecondsOf(event.time));

@@ -42,6 +42,9 @@ struct InsideDifferenceColumns {
                      {.keep = 0, .elidable = true});
     Of text = Of("text", "source", [](const Row& row) { return cellOrNull(row.text); },
                  {.keep = 0, .elidable = true});
+    Of instruction =
+        Of("instruction", "instruction", [](const Row& row) { return cellOrNull(row.instruction); },
+           {.keep = 2, .elidable = true});
     Of state = Of("state", "state", [](const Row& row) { return Cell(reasonText(row.reason)); },
                   {.keep = 2, .audience = Audience::People});
     Of percentA = Of("percent_a", "A", [](const Row& row) { return percentOf(row.shareA); },

@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/base/plural.h"
+#include "core/base/quantity.h"
 #include "core/exchange/kernels/inside_columns.h"
 #include "core/exchange/tables/section_parts.h"
 #include "core/exchange/tables/sections.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -58,6 +60,12 @@ std::vector<std::string> insideNotes(const query::InsideTable& inside)
         notes.emplace_back(
             "Some instructions are shown by their offset alone: install nvdisasm (part of Triton, of "
             "the CUDA toolkit and of the wheel nvidia-cuda-nvcc), and record without --no-cubins.");
+    if (inside.step)
+        notes.push_back(fmt::format(
+            "Samples are read from the GPU every 200 ms and more. These are of the {} in which step {} ({}) ran.",
+            quantity::withUnit(static_cast<double>(inside.readTime.count()), quantity::Unit::Nanoseconds),
+            *inside.step,
+            quantity::withUnit(static_cast<double>(inside.stepTime.count()), quantity::Unit::Nanoseconds)));
     if (!inside.turns.empty())
         notes.push_back("A part of the run: " + inside.turns + ".");
     if (!inside.trouble.empty())
@@ -155,6 +163,8 @@ Table tableOf(std::shared_ptr<const query::InsideTable> inside)
     table.whyEmpty = "no samples: record with --inside";
     if (!inside->trouble.empty())
         table.whyEmpty += "; " + inside->trouble;
+    else if (inside->isSampled && inside->step)
+        table.whyEmpty = "no samples were read while step " + std::to_string(*inside->step) + " ran";
     else if (inside->isSampled)
         table.whyEmpty = "no samples of this process or device";
     if (table.rows > 0)
@@ -187,9 +197,15 @@ Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
         table.columns.push_back(column(shared));
         table.columns.back().audience = audience;
     };
-    if (group == InsideGroup::Line)
+    if (group == InsideGroup::Line || group == InsideGroup::Instruction)
         add(of.line, Audience::People);
-    add(of.function, onlyFor(group != InsideGroup::Reason));
+    for (const auto& [name, offset] : {std::pair("offset_a", &InsideDifferenceRow::offsetA),
+                                       std::pair("offset_b", &InsideDifferenceRow::offsetB)})
+        table.columns.push_back(column.programs(name, [offset](const InsideDifferenceRow& row) {
+            return row.*offset ? Cell(static_cast<std::int64_t>(*(row.*offset))) : Cell();
+        }));
+    add(of.instruction, onlyFor(group == InsideGroup::Instruction));
+    add(of.function, onlyFor(group == InsideGroup::Line || group == InsideGroup::Function));
     add(of.text, onlyFor(group == InsideGroup::Line));
     table.columns.push_back(
         column.programs("reason", [](const InsideDifferenceRow& row) { return cellOrNull(row.reason); }));
@@ -204,6 +220,10 @@ Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
         table.notes.emplace_back(
             "Percent: of the kernel's samples. Times: this share of its mean time; the rows of a "
             "kernel add up to the difference of its mean times.");
+    if (table.rows > 0 && group == InsideGroup::Instruction)
+        table.notes.emplace_back(
+            "Instructions are paired by their shape, without the numbers of registers, in the order of the code; by "
+            "their offset where they are not disassembled.");
     return table;
 }
 

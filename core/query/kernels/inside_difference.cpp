@@ -1,7 +1,7 @@
 #include "core/query/kernels/inside_difference.h"
 
-#include "core/base/error.h"
 #include "core/query/kernels/kernel_launches.h"
+#include "core/query/kernels/instruction_pairs.h"
 #include "core/query/kernels/kernel_sources.h"
 
 #include <algorithm>
@@ -77,6 +77,74 @@ std::string nameOf(const std::string& file)
     return file.substr(file.rfind('/') + 1);
 }
 
+/// The instructions of a kernel, in the order of the code.
+std::vector<const InsideRow*> instructionsOf(const Side& side, const std::string& name)
+{
+    std::vector<const InsideRow*> rows;
+    for (const InsideRow& row : side.table.rows)
+        if (row.name == name)
+            rows.push_back(&row);
+    std::ranges::stable_sort(rows, {}, [](const InsideRow* row) { return row->offset.value_or(0); });
+    return rows;
+}
+
+void addInstructions(const Side& a, const Side& b, const std::string& name, std::vector<InsideDifferenceRow>& all)
+{
+    const std::vector<const InsideRow*> ofA = instructionsOf(a, name);
+    const std::vector<const InsideRow*> ofB = instructionsOf(b, name);
+    if (ofA.empty() || ofB.empty())
+        return;
+    const auto hasTexts = [](const std::vector<const InsideRow*>& rows) {
+        return std::ranges::none_of(rows, [](const InsideRow* row) { return row->instruction.empty(); });
+    };
+    const bool byShape = hasTexts(ofA) && hasTexts(ofB);
+    const auto keysOf = [byShape](const std::vector<const InsideRow*>& rows) {
+        std::vector<std::string> keys;
+        for (const InsideRow* row : rows)
+            keys.push_back(byShape ? instructionShape(row->instruction)
+                                   : std::to_string(row->offset.value_or(0)));
+        return keys;
+    };
+    const auto fill = [&name](InsideDifferenceRow& pair, const Side& side, const InsideRow& row, auto share,
+                              auto time, auto line, auto offset) {
+        pair.kernel = row.kernel;
+        pair.name = row.name;
+        pair.function = row.function;
+        pair.instruction = row.instruction;
+        pair.*line = row.line;
+        pair.*offset = row.offset;
+        pair.*share = static_cast<double>(row.samples) / static_cast<double>(side.samples.at(name));
+        if (const auto mean = side.means.find(name); mean != side.means.end())
+            pair.*time = (pair.*share).value_or(0) * mean->second;
+        if (std::string text = side.texts.of(row.line); !text.empty())
+            pair.text = std::move(text);
+    };
+    const auto addA = [&](std::size_t i, InsideDifferenceRow& pair) {
+        fill(pair, a, *ofA[i], &InsideDifferenceRow::shareA, &InsideDifferenceRow::timeA,
+             &InsideDifferenceRow::lineA, &InsideDifferenceRow::offsetA);
+    };
+    const auto addB = [&](std::size_t k, InsideDifferenceRow& pair) {
+        fill(pair, b, *ofB[k], &InsideDifferenceRow::shareB, &InsideDifferenceRow::timeB,
+             &InsideDifferenceRow::lineB, &InsideDifferenceRow::offsetB);
+        pair.callerB = ofB[k]->caller;
+    };
+    std::vector<bool> isPairedA(ofA.size());
+    std::vector<bool> isPairedB(ofB.size());
+    for (const auto& [i, k] : pairedInstructions(keysOf(ofA), keysOf(ofB))) {
+        InsideDifferenceRow& pair = all.emplace_back();
+        addA(i, pair);
+        addB(k, pair);
+        isPairedA[i] = true;
+        isPairedB[k] = true;
+    }
+    for (std::size_t i = 0; i < ofA.size(); ++i)
+        if (!isPairedA[i])
+            addA(i, all.emplace_back());
+    for (std::size_t k = 0; k < ofB.size(); ++k)
+        if (!isPairedB[k])
+            addB(k, all.emplace_back());
+}
+
 /// Kernel, file, text or number of the line, its place in the kernel, function, reason.
 using Pairing = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
@@ -106,10 +174,6 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
     InsideQuery ofB = queryB;
     if (ofB.group == InsideGroup::Kernel)
         ofB.group = InsideGroup::Line;
-    if (ofB.group == InsideGroup::Instruction)
-        throw Error{.what = "instructions of two recordings are not compared",
-                    .where = "--group",
-                    .remedy = "allowed with --against: line, function, reason"};
     ofA.group = ofB.group;
     const Side a(readerA, ofA);
     const Side b(readerB, ofB);
@@ -119,10 +183,14 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
                          .isSampledA = a.table.isSampled,
                          .isSampledB = b.table.isSampled};
     const bool byText = !a.texts.isEmpty() && !b.texts.isEmpty();
+    if (all.group == InsideGroup::Instruction)
+        for (const auto& [name, samples] : b.samples)
+            addInstructions(a, b, name, all.rows);
     std::map<Pairing, InsideDifferenceRow> rows;
     const auto add = [&](const Side& side, auto share, auto time, auto line) {
         for (const InsideRow& row : side.table.rows) {
-            if (!a.samples.contains(row.name) || !b.samples.contains(row.name))
+            if (!a.samples.contains(row.name) || !b.samples.contains(row.name) ||
+                all.group == InsideGroup::Instruction)
                 continue;
             InsideDifferenceRow& pair = rows[pairingOf(row, side.texts, byText)];
             pair.kernel = row.kernel;

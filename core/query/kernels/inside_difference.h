@@ -2,13 +2,14 @@
 
 #include "core/query/kernels/inside_table.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tilescope::query {
 
-/// A line, function or state of a kernel in two runs. Members without a value do not apply, or the side lacks the row.
+/// A line, function, instruction or state of a kernel in two runs. Members without a value do not apply, or the side lacks the row.
 struct InsideDifferenceRow {
     std::string kernel = {}; ///< in full, in B if it has the row
     std::string name = {};   ///< of the kernel, short
@@ -17,6 +18,9 @@ struct InsideDifferenceRow {
     SourceLine callerB = {}; ///< InsideRow::caller in B
     std::string text = {};   ///< of the line, if the recordings hold it
     std::string function = {};
+    std::string instruction = {};              ///< in B if it has the row
+    std::optional<std::uint64_t> offsetA = {}; ///< of the instruction
+    std::optional<std::uint64_t> offsetB = {};
     std::string reason = {};
     std::optional<double> shareA = {}; ///< of the kernel's samples
     std::optional<double> shareB = {};
@@ -40,9 +44,10 @@ struct InsideDifference {
 };
 
 /// What changed inside the kernels that two runs have in common, by their short names. Lines are paired by their text if
-/// it is known of both (kernelSources()), otherwise by file name and number.
-/// \param queryB  its group applies to both sides: line, function or reason
-/// \throws Error  as inside(); also (Usage) for another group
+/// it is known of both (kernelSources()), otherwise by file name and number; instructions by their shapes, in the order of the
+/// code (pairedInstructions()), or by their offsets where one side is not disassembled.
+/// \param queryB  its group applies to both sides; kernel: as line
+/// \throws Error  as inside()
 InsideDifference insideDifference(const store::RunReader& readerA, const InsideQuery& queryA,
                                   const store::RunReader& readerB, const InsideQuery& queryB);
 

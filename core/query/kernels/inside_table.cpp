@@ -3,9 +3,11 @@
 #include "core/analysis/kernels/disassembly.h"
 #include "core/analysis/kernels/kernel_name.h"
 #include "core/analysis/kernels/stall_reasons.h"
+#include "core/analysis/time/busy_time.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/metric.h"
+#include "core/query/path/path_steps.h"
 #include "core/query/runs/run_tables.h"
 #include "core/store/kernel_sample_reader.h"
 
@@ -70,6 +72,8 @@ public:
         if (needsTexts)
             analysis::addInstructions(samples_, analysis::findNvdisasm(), kLongestDisassembly);
         selectKernels();
+        if (query_.step)
+            selectStep();
         table_.hasTexts =
             !needsTexts || std::ranges::none_of(samples_.instructions, [this](const auto& each) {
                 return selected_[each.kernel] && each.text.empty();
@@ -104,6 +108,44 @@ private:
                     .where = "--kernel",
                     .remedy = "sampled were " + known + (names.size() > kMostNamed ? ", …" : "") +
                               "; write a part of a name, or a glob"};
+    }
+
+    /// Leaves out the samples of other steps.
+    void selectStep()
+    {
+        // What the GPU has sampled arrives within that time.
+        constexpr Nanoseconds kLate = std::chrono::milliseconds(100);
+        const auto isKnown = [](const StallSamples& each) { return each.start != each.end; };
+        if (std::ranges::none_of(samples_.stalls, isKnown))
+            throw Error{.what = "the samples of this run have no times, so that those of a step are not known",
+                        .where = "--step",
+                        .remedy = "record again, or that step alone: tilescope record --inside --steps " +
+                                  std::to_string(*query_.step)};
+        std::vector<analysis::RecordedStep> steps =
+            pathSteps(reader_, run_.run, filter_.topology(), [] { return false; });
+        std::erase_if(steps, [this](const auto& step) { return step.step != *query_.step; });
+        if (steps.empty())
+            throw Error{.what = "run " + std::to_string(run_.run.value) + " has no step " +
+                                std::to_string(*query_.step),
+                        .where = "--step",
+                        .remedy = "`tilescope show FILE steps` lists them"};
+        std::vector<analysis::Interval> readings;
+        std::erase_if(samples_.stalls, [&](const StallSamples& each) {
+            const ProcessIndex process =
+                samples_.kernels[samples_.instructions[each.instruction].kernel].process;
+            const bool isOfStep = isKnown(each) && std::ranges::any_of(steps, [&](const auto& step) {
+                return (!process || !step.process || process == step.process) &&
+                       each.start < step.wall.end + kLate && each.end > step.wall.start;
+            });
+            if (isOfStep)
+                readings.push_back({each.start, each.end});
+            return !isOfStep;
+        });
+        table_.step = query_.step;
+        for (const analysis::RecordedStep& step : steps)
+            table_.stepTime = std::max(table_.stepTime, step.wall.length());
+        for (const analysis::Interval& each : analysis::unionOf(std::move(readings)))
+            table_.readTime += each.length();
     }
 
     bool isOneProcess() const { return query_.topology.rank || query_.topology.pid; }

@@ -23,6 +23,7 @@ struct InsideQuery {
     ProcessQuery topology = {};
     std::string kernel = {}; ///< a glob, or a part of the name; empty: all kernels
     InsideGroup group = InsideGroup::Kernel;
+    std::optional<std::int32_t> step = {}; ///< only samples that were read while it ran, or soon after
 };
 
 /// Samples of a row in one state of the warps.
@@ -71,11 +72,16 @@ struct InsideTable {
     bool hasTexts = true;     ///< all instructions of the kernels are disassembled
     std::string trouble = {}; ///< what the recorder says of missing samples; empty: nothing
     std::string turns = {};   ///< kSamplingTurns; empty: instructions were sampled all the time
+    std::optional<std::int32_t> step = {}; ///< as asked for
+    Nanoseconds stepTime{0};               ///< its wall time; of several processes the longest
+    Nanoseconds readTime{0};               ///< the time of the readings that the samples are of, around the step
 };
 
 /// What the warps of a run's kernels did at sampled instants. Runs nvdisasm if instructions are asked for that the
 /// recording did not disassemble.
-/// \throws Error  there is no such run, rank, process, device or kernel
+///
+/// Samples are read from the GPU every 200 ms and more: those of a step are those of all readings in which a part of it ran.
+/// \throws Error  there is no such run, rank, process, device, kernel or step, or the times of samples are not known
 InsideTable inside(const store::RunReader& reader, const InsideQuery& query);
 
 } // namespace tilescope::query

@@ -17,7 +17,7 @@ KernelSampleRows::KernelSampleRows(SQLite::Database& database, ChunkWriter& chun
                     {"id", "run", "number", "kernel", "offset", "text", "file", "line", "caller_file",
                      "caller_line", "inlined"}),
       stalls_(database, chunks, "stall_sample",
-              {"id", "run", "instruction", "reason", "samples", "unissued"}),
+              {"id", "run", "instruction", "reason", "samples", "unissued", "start", "end"}),
       code_(database, chunks, "kernel_code", {"id", "run", "cubin", "bytes", "code"}),
       sources_(database, chunks, "kernel_source", {"id", "run", "file", "digest", "text"})
 {
@@ -48,9 +48,14 @@ void KernelSampleRows::insert(const KernelSamples& samples, const RowFrame& fram
     std::vector<std::int64_t> reasons;
     for (const std::string& reason : samples.reasons)
         reasons.push_back(strings_.intern(reason));
-    for (const StallSamples& each : samples.stalls)
-        stalls_.insert(frame.run, {frame.run, std::int64_t{each.instruction}, reasons[each.reason],
-                                   each.samples, each.unissued});
+    for (const StallSamples& each : samples.stalls) {
+        const auto timeCell = [&](Timestamp time) {
+            return each.start == each.end ? Cell() : Cell(nanosecondsOf(time) - frame.clockOrigin);
+        };
+        stalls_.insert(frame.run,
+                       {frame.run, std::int64_t{each.instruction}, reasons[each.reason], each.samples,
+                        each.unissued, timeCell(each.start), timeCell(each.end)});
+    }
     for (const KernelCode& each : samples.code)
         code_.insert(frame.run, {frame.run, static_cast<std::int64_t>(each.cubin), std::ssize(each.code),
                                  Blob{each.code}});
@@ -107,9 +112,11 @@ KernelSamples readKernelSamples(StoredRows& rows, RunId run, bool withCode)
         const StallSamples stall{.instruction = row.narrow<std::uint32_t>("instruction"),
                                  .reason = known->second,
                                  .samples = row.number("samples"),
-                                 .unissued = row.number("unissued")};
+                                 .unissued = row.number("unissued"),
+                                 .start = row.optionalTime("start").value_or(Timestamp()),
+                                 .end = row.optionalTime("end").value_or(Timestamp())};
         if (stall.instruction >= all.instructions.size() || stall.samples < 0 || stall.unissued < 0 ||
-            stall.unissued > stall.samples)
+            stall.unissued > stall.samples || stall.end < stall.start)
             damaged();
         all.stalls.push_back(stall);
     });

@@ -70,7 +70,8 @@ KernelSampler::Result KernelSampler::take()
             reasons.push_back(sums.reasonOf(reason));
         for (const PcCount& count : sampled.counts)
             sums.add(count.kernel, count.offset, reasons[count.reason],
-                     static_cast<std::int64_t>(count.samples), static_cast<std::int64_t>(count.unissued));
+                     static_cast<std::int64_t>(count.samples), static_cast<std::int64_t>(count.unissued),
+                     count.start, count.end);
         for (auto& [checksum, code] : sampled.cubins)
             sums.addCode({.cubin = checksum, .code = std::move(code)});
         result.samples = sums.take();

@@ -33,6 +33,8 @@ constexpr int kCallbackWait = 200;          ///< ms
 constexpr int kLongWait = 2000;             ///< ms
 constexpr std::size_t kMostCode = 16 << 20; ///< bytes of one module: what a recording keeps at all
 constexpr std::size_t kMostLoadedCode = std::size_t{256} << 20;
+constexpr Nanoseconds kLongestSlice = 5s; ///< of time
+constexpr std::size_t kRowsOfALength = 100'000; ///< after which slices become twice as long
 
 std::string_view baseName(std::string_view name, bool& isUnissued)
 {
@@ -92,7 +94,8 @@ private:
 };
 
 PcSampler::PcSampler(const PcSamplingApi& api, std::filesystem::path folder, MayBegin mayBegin)
-    : api_(api), folder_(std::move(folder)), mayBegin_(std::move(mayBegin))
+    : api_(api), folder_(std::move(folder)), mayBegin_(std::move(mayBegin)), sliceStart_(TraceClock::now()),
+      sliceLength_(kPeriod), rowsUntilLonger_(kRowsOfALength)
 {
     thread_ = startQuietThread("tilescope-pc", [this] { run(); });
 }
@@ -401,6 +404,35 @@ void PcSampler::drainAll()
 {
     for (const auto& context : contexts_)
         drain(*context);
+    const MutexLock lock(mutex_);
+    endSlice(false);
+}
+
+void PcSampler::endSlice(bool always)
+{
+    const Timestamp now = TraceClock::now();
+    // The thread may have been woken a little early.
+    if (!always && now - sliceStart_ < sliceLength_ * 9 / 10)
+        return;
+    const Timestamp start = std::exchange(sliceStart_, now);
+    const std::size_t reasons = reasons_.size();
+    for (const auto& [key, place] : places_)
+        for (std::size_t reason = 0; reason < reasons; ++reason)
+            if (const Count& count = sums_[place * reasons + reason]; count.samples > 0 || count.unissued > 0) {
+                counted_.push_back({.kernel = static_cast<std::uint32_t>(key >> 32),
+                                    .reason = static_cast<std::uint32_t>(reason),
+                                    .offset = key & 0xffffffffU,
+                                    .samples = count.samples,
+                                    .unissued = count.unissued,
+                                    .start = start,
+                                    .end = now});
+                if (--rowsUntilLonger_ == 0) {
+                    rowsUntilLonger_ = kRowsOfALength;
+                    sliceLength_ = std::min(2 * sliceLength_, kLongestSlice);
+                }
+            }
+    places_.clear();
+    sums_.clear();
 }
 
 void PcSampler::drain(Context& context)
@@ -481,17 +513,8 @@ PcSamples PcSampler::take()
     PcSamples taken;
     const MutexLock lock(mutex_);
     taken.kernels.swap(newKernels_);
-    const std::size_t reasons = reasons_.size();
-    for (const auto& [key, place] : places_)
-        for (std::size_t reason = 0; reason < reasons; ++reason)
-            if (const Count& count = sums_[place * reasons + reason]; count.samples > 0 || count.unissued > 0)
-                taken.counts.push_back({.kernel = static_cast<std::uint32_t>(key >> 32),
-                                        .reason = static_cast<std::uint32_t>(reason),
-                                        .offset = key & 0xffffffffU,
-                                        .samples = count.samples,
-                                        .unissued = count.unissued});
-    places_.clear();
-    sums_.clear();
+    endSlice(true);
+    taken.counts.swap(counted_);
     for (const std::uint64_t checksum : sampledCode_)
         if (auto code = code_.extract(checksum)) {
             codeBytes_ -= code.mapped().size();

@@ -2,6 +2,7 @@
 
 #include "core/base/mutex.h"
 #include "core/base/try_mutex.h"
+#include "core/base/units.h"
 #include "core/trace/cupti/context_watch.h"
 #include "core/trace/cupti/pc_sampling_api.h"
 
@@ -27,13 +28,15 @@ struct PcKernel {
     std::string symbol;      ///< its name in the machine code, mangled
 };
 
-/// Samples of one instruction with one stall reason.
+/// Samples of one instruction with one stall reason, read in some time.
 struct PcCount {
     std::uint32_t kernel = 0; ///< number of a PcKernel, from 0 in the order in which they were seen
     std::uint32_t reason = 0; ///< index in PcSamples::reasons
     std::uint64_t offset = 0; ///< bytes from the beginning of the kernel
     std::uint64_t samples = 0;
     std::uint64_t unissued = 0; ///< those at which the scheduler issued no instruction of any warp
+    Timestamp start = {};       ///< when the reading before ended
+    Timestamp end = {};         ///< when they had been read
 };
 
 /// What was sampled since the last time.
@@ -53,7 +56,8 @@ struct PcSamplerCounts {
 };
 
 /// Samples the program counters of all warps (CUPTI's continuous mode: kernels run as without it). A thread of its own
-/// empties CUPTI's buffers every 200 ms and adds the samples up by kernel, instruction and stall reason.
+/// empties CUPTI's buffers every 200 ms and adds the samples up by kernel, instruction and stall reason: those of every
+/// 200 ms alone at first, of longer times the more there are, up to 5 s.
 ///
 /// Its thread has the program's file descriptors, as CUDA's driver uses them. The callbacks are called on the program's
 /// threads; the other functions by the threads that start, stop and write the recording.
@@ -130,6 +134,8 @@ private:
     void drain(Context& context) REQUIRES(cuptiMutex_);
     void drainAll() REQUIRES(cuptiMutex_);
     void add(const Context& context, const CUpti_PCSamplingData& data) REQUIRES(cuptiMutex_) EXCLUDES(mutex_);
+    /// Ends a time of which samples are added up, if it has been long enough.
+    void endSlice(bool always) REQUIRES(mutex_);
     std::uint32_t kernelOf(std::int32_t device, const CUpti_PCSamplingPCData& pc) REQUIRES(mutex_);
     void refuse(Context& context, CUptiResult result, const char* what) REQUIRES(cuptiMutex_);
     void noteTrouble(std::string sentence) EXCLUDES(mutex_);
@@ -155,6 +161,10 @@ private:
     std::vector<PcKernel> newKernels_ GUARDED_BY(mutex_);
     std::unordered_map<std::uint64_t, std::uint32_t> places_ GUARDED_BY(mutex_); ///< by kernel << 32 | offset
     std::vector<Count> sums_ GUARDED_BY(mutex_);                                 ///< by place and reason
+    Timestamp sliceStart_ GUARDED_BY(mutex_) = {}; ///< of what places_ and sums_ have
+    Nanoseconds sliceLength_ GUARDED_BY(mutex_);
+    std::size_t rowsUntilLonger_ GUARDED_BY(mutex_);
+    std::vector<PcCount> counted_ GUARDED_BY(mutex_); ///< of earlier times, not taken yet
     std::map<std::uint64_t, std::string> code_ GUARDED_BY(mutex_); ///< loaded and not sampled yet
     std::vector<std::uint64_t>
         sampledCode_ GUARDED_BY(mutex_); ///< of kernels whose code is to be handed over

@@ -1,6 +1,6 @@
 // Kernels whose stall reasons and lines are known, for tests/gpu/inside/run.py: each has one line that dominates, marked with
-// its name. Build: nvcc -lineinfo -arch=sm_90 known.cu -o known. Run: known NAME|all|launches MILLISECONDS.
-// Prints the median time of a launch, or of a step of 400 launches, in ms.
+// its name. Build: nvcc -lineinfo -arch=sm_90 known.cu -o known. Run: known NAME|all|launches|cost MILLISECONDS [SCALE].
+// Prints the median time of a launch, or of a step of 400 launches, in ms. SCALE multiplies the work of a launch; cost: of 200 us and launches.
 
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -104,19 +104,21 @@ __global__ void tiny(float* out)
     out[threadIdx.x] += 1;
 }
 
-constexpr size_t kFloat4 = size_t(1) << 24; // 256 MiB each way
+constexpr size_t kFloat4 = size_t(1) << 24; // 256 MiB each way, times the scale
 constexpr unsigned kCells = 1 << 26;
 
 int main(int argc, char** argv)
 {
     const std::string name = argc > 1 ? argv[1] : "all";
     const double wanted = argc > 2 ? std::atof(argv[2]) : 300;
+    const int scale = argc > 3 ? std::max(1, std::atoi(argv[3])) : 1;
+    const size_t count = kFloat4 * scale;
     float4 *from, *to;
     unsigned *next, *ends;
     float* out;
-    CHECK(cudaMalloc(&from, kFloat4 * sizeof(float4)));
-    CHECK(cudaMalloc(&to, kFloat4 * sizeof(float4)));
-    CHECK(cudaMemset(from, 1, kFloat4 * sizeof(float4)));
+    CHECK(cudaMalloc(&from, count * sizeof(float4)));
+    CHECK(cudaMalloc(&to, count * sizeof(float4)));
+    CHECK(cudaMemset(from, 1, count * sizeof(float4)));
     CHECK(cudaMalloc(&out, size_t(1) << 26));
     CHECK(cudaMalloc(&ends, 4096));
     CHECK(cudaMalloc(&next, kCells * sizeof(unsigned)));
@@ -132,7 +134,8 @@ int main(int argc, char** argv)
     CHECK(cudaEventCreate(&start));
     CHECK(cudaEventCreate(&end));
     const auto timed = [&](const char* kernel, auto launch) {
-        if (name != "all" && name != kernel)
+        const bool isShort = std::strcmp(kernel, "short_fma") == 0;
+        if (name != kernel && (name != "all" || (isShort && scale > 1)) && (name != "cost" || !isShort))
             return;
         std::vector<float> times;
         double spent = 0;
@@ -152,15 +155,15 @@ int main(int argc, char** argv)
         std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
         std::printf("%s_ms: %.5f\n", kernel, times[times.size() / 2]);
     };
-    timed("fma_only", [&] { fma_only<<<sms * 4, 512>>>(out, 20000); });
-    timed("dram_copy", [&] { dram_copy<<<sms * 8, 256>>>(from, to, kFloat4); });
-    timed("bank_conflicts", [&] { bank_conflicts<<<sms * 4, 256>>>(out, 4000); });
-    timed("barrier_imbalance", [&] { barrier_imbalance<<<sms * 4, 256>>>(out, 2000); });
-    timed("tensor_cores", [&] { tensor_cores<<<sms * 4, 256>>>(out, 6000); });
-    timed("pointer_chase", [&] { pointer_chase<<<sms, 32>>>(next, ends, 3000); });
+    timed("fma_only", [&] { fma_only<<<sms * 4, 512>>>(out, 20000 * scale); });
+    timed("dram_copy", [&] { dram_copy<<<sms * 8, 256>>>(from, to, count); });
+    timed("bank_conflicts", [&] { bank_conflicts<<<sms * 4, 256>>>(out, 4000 * scale); });
+    timed("barrier_imbalance", [&] { barrier_imbalance<<<sms * 4, 256>>>(out, 2000 * scale); });
+    timed("tensor_cores", [&] { tensor_cores<<<sms * 4, 256>>>(out, 6000 * scale); });
+    timed("pointer_chase", [&] { pointer_chase<<<sms, 32>>>(next, ends, 3000 * scale); });
     // 200 µs, for the cost.
-    timed("short_fma", [&] { fma_only<<<sms * 4, 512>>>(out, 1500); });
-    if (name == "launches") {
+    timed("short_fma", [&] { fma_only<<<sms * 4, 512>>>(out, 2400); });
+    if (name == "launches" || name == "cost") {
         std::vector<double> times;
         double spent = 0;
         while (spent < wanted || times.size() < 5) {

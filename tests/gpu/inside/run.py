@@ -154,34 +154,38 @@ def interval(values):
 
 
 def cost(options):
+    """One program measures both in a block; by turns without recording, recorded, and recorded with a kind of sampling."""
     program = build(options.keep)
-    for name, milliseconds, limit in (("short_fma", 150, 1.01), ("launches", 150, 1.05)):
-        if options.of not in (None, name):
-            continue
-        end = time.monotonic() + options.seconds if options.seconds else None
-        ways = {"bare": None, "recorded": [], "inside": ["--inside"]}
-        times = {way: [] for way in ways}
-        for _ in range(options.blocks):
-            if end and time.monotonic() > end:
-                break
-            order = list(ways)
-            random.shuffle(order)
-            for way in order:
-                words = [program, name, milliseconds]
-                with tempfile.TemporaryDirectory() as folder:
-                    if ways[way] is not None:
-                        words = [options.tilescope, "record", "-o", f"{folder}/t.tscope", "--counter-interval", "0",
-                                 *ways[way], "--", *words]
-                    out = run(words).stdout
-                found = [line for line in out.splitlines() if line.startswith(f"{name}_ms: ")]
-                if found:
-                    times[way].append(float(found[0].split()[1]))
-        n = min(len(each) for each in times.values())
-        for way in times:
-            print(f"      {name} {way}: median {statistics.median(times[way]):.4f} ms of {len(times[way])} blocks")
-        for over, base, most in (("inside", "recorded", limit), ("inside", "bare", None), ("recorded", "bare", None)):
-            ratio = interval([a / b for a, b in zip(times[over][:n], times[base][:n])])
-            text = f"{name}: {over} / {base} = {ratio[0]:.4f} [{ratio[1]:.4f}, {ratio[2]:.4f}], {n} blocks"
+    kernels = {"short_fma": 1.01, "launches": 1.05}
+    ways = {"bare": None, "recorded": [], "inside": ["--inside"], "metrics": ["--metrics"]}
+    times = {(name, way): {} for name in kernels for way in ways}
+    end = time.monotonic() + options.seconds if options.seconds else None
+    done = 0
+    while done < options.blocks and (not end or time.monotonic() < end):
+        order = [way for way in ways if way != "bare" or done % 3 == 0]
+        random.shuffle(order)
+        for way in order:
+            words = [program, "cost", 100]
+            with tempfile.TemporaryDirectory() as folder:
+                if ways[way] is not None:
+                    words = [options.tilescope, "record", "-o", f"{folder}/t.tscope", "--counter-interval", "0", *ways[way], "--",
+                             *words]
+                out = run(words).stdout
+            for line in out.splitlines():
+                for name in kernels:
+                    if line.startswith(f"{name}_ms: "):
+                        times[name, way][done] = float(line.split()[1])
+        done += 1
+    for name, limit in kernels.items():
+        for way in ways:
+            values = times[name, way].values()
+            print(f"      {name} {way}: median {statistics.median(values):.4f} ms of {len(values)} blocks"
+                  f" ({min(values):.4f} to {max(values):.4f})")
+        for over, base, most in (("inside", "recorded", limit), ("metrics", "recorded", limit), ("inside", "bare", None),
+                                 ("recorded", "bare", None)):
+            both = times[name, over].keys() & times[name, base].keys()
+            ratio = interval([times[name, over][block] / times[name, base][block] for block in both])
+            text = f"{name}: {over} / {base} = {ratio[0]:.4f} [{ratio[1]:.4f}, {ratio[2]:.4f}], {len(both)} blocks"
             if most is None:
                 print("      " + text, flush=True)
             elif ratio[1] <= most < ratio[2]:
@@ -283,7 +287,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", default="tilescope")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."), help="folder for the recordings")
-    parser.add_argument("--of", help="cost: only of short_fma or launches")
     parser.add_argument("--seconds", type=float, help="cost: no block begins later")
     parser.add_argument("--loop", help="file of programs that runs as `python FILE loop`")
     parser.add_argument("--blocks", type=int, default=30)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares metrics that `tilescope record --metrics` samples with what Nsight Compute counts, on a machine with an NVIDIA GPU: of kernels longer
-than a millisecond (kernels.py), the tensor pipe and the traffic of device memory within 3 percentage points. Without ncu, or where it cannot
-read counters, it says so and checks what the kernels are known to do.
+than a millisecond (kernels.py, or those of ../inside/known.cu), the tensor pipe and the traffic of device memory within 3 percentage points.
+Without ncu, or where it cannot read counters, it says so and checks what the kernels are known to do.
 
-usage: tests/gpu/metrics/truth.py [--tilescope PROGRAM] [--keep FOLDER]
+usage: tests/gpu/metrics/truth.py [--tilescope PROGRAM] [--keep FOLDER] [--known PROGRAM]
 Prints a table; the last line is one JSON object; exit 1 where a check fails, 77 (skipped) where there is no GPU.
 """
 import argparse
@@ -29,7 +29,15 @@ OF_NCU = {
 COMPARED = ("tensor_active", "dram_read", "dram_write")
 
 
+# of known.cu, with ten times the work, so that each takes longer than a millisecond
+KNOWN = ("fma_only", "dram_copy", "bank_conflicts", "barrier_imbalance", "tensor_cores", "pointer_chase")
+SCALE = 10
+
+
 def kind_of(kernel):
+    for name in KNOWN:
+        if name in kernel:
+            return name
     if "multiply_add" in kernel:
         return "multiply_add"
     if "copy" in kernel.lower() or "Memcpy" in kernel:
@@ -39,10 +47,9 @@ def kind_of(kernel):
     return None
 
 
-def sampled(tilescope, folder):
+def sampled(tilescope, folder, program):
     file = folder / "truth.tscope"
-    ended = subprocess.run([tilescope, "record", "--metrics", "-o", str(file), "--", sys.executable, str(HERE / "kernels.py")],
-                           text=True, capture_output=True)
+    ended = subprocess.run([tilescope, "record", "--metrics", "-o", str(file), "--", *program], text=True, capture_output=True)
     print(ended.stdout + ended.stderr, flush=True)
     rows = json.loads(subprocess.run([tilescope, "show", str(file), "metrics", "--format", "json"], text=True, capture_output=True,
                                      check=True).stdout)
@@ -56,13 +63,13 @@ def sampled(tilescope, folder):
     return values
 
 
-def counted():
+def counted(program, kernels):
     """Means of ncu by kind of kernel and metric; empty if it cannot count."""
     if not shutil.which("ncu"):
         print("ncu is not installed")
         return {}
     command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--metrics", ",".join(OF_NCU.values()),
-               "-k", "regex:gemm|nvjet|multiply_add|copy", sys.executable, str(HERE / "kernels.py"), "5"]
+               "-k", f"regex:{kernels}", *program]
     out = subprocess.run(command, text=True, capture_output=True).stdout
     lines = out[out.find('"ID"'):] if '"ID"' in out else ""
     sums = {}
@@ -84,16 +91,20 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tilescope", default="build/gpu/bin/tilescope")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the recording")
+    parser.add_argument("--known", help="the program that known.cu makes: its kernels instead of those of kernels.py")
     options = parser.parse_args()
     if subprocess.run(["nvidia-smi"], capture_output=True).returncode != 0:
         print("there is no GPU")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        metrics = sampled(options.tilescope, options.keep or pathlib.Path(folder))
-    reference = counted()
+        kernels = [sys.executable, str(HERE / "kernels.py")]
+        program = [options.known, "all", "300", str(SCALE)] if options.known else kernels
+        metrics = sampled(options.tilescope, options.keep or pathlib.Path(folder), program)
+    reference = counted([options.known, "all", "1", str(SCALE)] if options.known else [*kernels, "5"],
+                        "|".join(KNOWN) if options.known else "gemm|nvjet|multiply_add|copy")
     failures = []
     result = {}
-    for kind in ("product", "copy", "multiply_add"):
+    for kind in KNOWN if options.known else ("product", "copy", "multiply_add"):
         for metric in OF_NCU:
             row = metrics.get(kind, {}).get(metric)
             expected = reference.get(kind, {}).get(metric)
@@ -105,6 +116,10 @@ def main():
                 failures.append(f"{kind}: {metric}")
     known = {"product.tensor_active": (70, 100), "copy.dram_read": (35, 55), "copy.dram_write": (35, 55), "copy.tensor_active": (0, 1),
              "multiply_add.dram_read": (0, 2), "multiply_add.tensor_active": (0, 1), "multiply_add.sm_active": (85, 100)}
+    if options.known:
+        known = {"tensor_cores.tensor_active": (30, 100), "dram_copy.dram_read": (30, 55), "dram_copy.dram_write": (30, 55),
+                 "fma_only.tensor_active": (0, 1), "fma_only.dram_read": (0, 2), "fma_only.sm_active": (85, 100),
+                 "bank_conflicts.tensor_active": (0, 1), "barrier_imbalance.dram_read": (0, 2), "pointer_chase.tensor_active": (0, 1)}
     for key, (least, most) in known.items():
         if result[key][0] is None or not least <= result[key][0] <= most:
             failures.append(f"{key} is not from {least} to {most}")

@@ -38,6 +38,21 @@ TEST(KernelSampleSums, AddUpByInstructionAndReason)
     EXPECT_TRUE(sums.take().empty());
 }
 
+TEST(KernelSampleSums, KeepTimesApart)
+{
+    KernelSampleSums sums;
+    const std::uint32_t square = sums.addKernel({.name = "square", .cubin = 1});
+    const std::uint32_t wait = sums.reasonOf("wait");
+    sums.add(square, 0, wait, 1, 0, timestampAt(10), timestampAt(20));
+    sums.add(square, 0, wait, 2, 0, timestampAt(0), timestampAt(10));
+    sums.add(square, 0, wait, 4, 0, timestampAt(10), timestampAt(20));
+    EXPECT_THAT(
+        sums.take().stalls,
+        ElementsAre(
+            StallSamples{.reason = wait, .samples = 2, .start = timestampAt(0), .end = timestampAt(10)},
+            StallSamples{.reason = wait, .samples = 5, .start = timestampAt(10), .end = timestampAt(20)}));
+}
+
 TEST(KernelSampleSums, KeepTheKernelsThatAreAskedFor)
 {
     KernelSampleSums sums;

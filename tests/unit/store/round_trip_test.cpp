@@ -518,7 +518,12 @@ TEST_F(RoundTrip, KeepsKernelSamples)
         .reasons = {"long_scoreboard", "selected"},
         .stalls = {{.instruction = 0, .reason = 0, .samples = 12, .unissued = 3},
                    {.instruction = 0, .reason = 1, .samples = 4, .unissued = 0},
-                   {.instruction = 2, .reason = 0, .samples = 1LL << 40, .unissued = 1}},
+                   {.instruction = 2,
+                    .reason = 0,
+                    .samples = 1LL << 40,
+                    .unissued = 1,
+                    .start = timestampAt(5'000),
+                    .end = timestampAt(7'000)}},
         .code = {{.cubin = 0xfedcba9876543210ULL,
                   .code = std::string("\x7f"
                                       "ELF\0code",

@@ -36,7 +36,7 @@ std::int64_t RecordedSamples::add(record::WorkingBlock& block, const TextOf& tex
                          .cubin = row.cubin});
     std::map<std::uint32_t, std::uint32_t> reasons;
     for (const record::PcSampleRow& row : block.pcSamples) {
-        if (row.kernel >= sums_.kernelCount() || row.samples < 0 || row.unissued < 0 ||
+        if (row.kernel >= sums_.kernelCount() || row.samples < 0 || row.unissued < 0 || row.end < row.start ||
             row.offset > std::numeric_limits<std::uint32_t>::max()) {
             ++wrong;
             continue;
@@ -44,7 +44,8 @@ std::int64_t RecordedSamples::add(record::WorkingBlock& block, const TextOf& tex
         const auto [reason, isNew] = reasons.try_emplace(row.reason, 0);
         if (isNew)
             reason->second = sums_.reasonOf(text(row.reason));
-        sums_.add(row.kernel, row.offset, reason->second, row.samples, row.unissued);
+        sums_.add(row.kernel, row.offset, reason->second, row.samples, row.unissued, timestampAt(row.start),
+                  timestampAt(row.end));
     }
     for (record::Cubin& cubin : block.cubins)
         sums_.addCode({.cubin = cubin.checksum, .code = std::move(cubin.code)});
