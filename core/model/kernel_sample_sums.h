@@ -40,7 +40,7 @@ private:
         std::int64_t samples = 0;
         std::int64_t unissued = 0;
     };
-    using Instruction = std::pair<std::uint32_t, std::uint64_t>; ///< kernel and offset
+    using Instruction = std::pair<std::uint32_t, std::uint64_t>;  ///< kernel and offset
     using Kind = std::tuple<std::uint32_t, Timestamp, Timestamp>; ///< reason, start and end
 
     std::vector<SampledKernel> kernels_;

@@ -115,6 +115,7 @@ NOT_RUN = {
         "tilescope show a.tscope inside": GPU_NEEDED,
         "tilescope show a.tscope inside --kernel flash_fwd": GPU_NEEDED,
         "tilescope show a.tscope inside --kernel flash_fwd --group reason": GPU_NEEDED,
+        "tilescope show a.tscope inside --step 12": GPU_NEEDED,
         "tilescope show b.tscope inside --kernel flash_fwd --against a.tscope": GPU_NEEDED,
         "tilescope show b.tscope inside --against a.tscope --group reason": GPU_NEEDED,
     },

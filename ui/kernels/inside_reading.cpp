@@ -45,9 +45,9 @@ InsideReadings readInside(const SelectedRun& shown, const std::optional<Selected
     const auto other = before->file->borrow();
     readings.before = readOne(other->reader(), *before, cancelled);
     const auto differenceBy = [&](query::InsideGroup group) {
-        return query::insideDifference(
-            other->reader(), {.run = before->key.run, .topology = before->process}, session->reader(),
-            {.run = shown.key.run, .topology = shown.process, .group = group});
+        return query::insideDifference(other->reader(), {.run = before->key.run, .topology = before->process},
+                                       session->reader(),
+                                       {.run = shown.key.run, .topology = shown.process, .group = group});
     };
     if (!readings.shown.kernels.isSampled || !readings.before->kernels.isSampled || cancelled())
         return readings;

@@ -30,9 +30,9 @@ struct InsideReading {
 
 /// The same of one or two runs; the second is compared with the first.
 struct InsideReadings {
-    InsideReading shown;                               ///< of the run that is shown: the second of two
-    std::optional<InsideReading> before;               ///< of the first of two
-    std::optional<query::InsideDifference> difference; ///< by line, if both were sampled
+    InsideReading shown;                                 ///< of the run that is shown: the second of two
+    std::optional<InsideReading> before;                 ///< of the first of two
+    std::optional<query::InsideDifference> difference;   ///< by line, if both were sampled
     std::optional<query::InsideDifference> instructions; ///< the same by instruction
 };
 

@@ -481,7 +481,8 @@ void InsideView::showInstructions()
     if (!readings_)
         return;
     const InsideReading& shown = readings_->shown;
-    instructions_->show(instructionRows(*readings_, choice_, codeOf_->current() == OfLine ? line_ : std::nullopt));
+    instructions_->show(
+        instructionRows(*readings_, choice_, codeOf_->current() == OfLine ? line_ : std::nullopt));
     const bool hasTexts = std::ranges::any_of(shown.instructions.rows, [this](const query::InsideRow& row) {
         return row.kernel == choice_.kernel && !row.instruction.empty();
     });

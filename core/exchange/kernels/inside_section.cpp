@@ -62,7 +62,8 @@ std::vector<std::string> insideNotes(const query::InsideTable& inside)
             "the CUDA toolkit and of the wheel nvidia-cuda-nvcc), and record without --no-cubins.");
     if (inside.step)
         notes.push_back(fmt::format(
-            "Samples are read from the GPU every 200 ms and more. These are of the {} in which step {} ({}) ran.",
+            "Samples are read from the GPU every 200 ms and more. These are of the {} in which step {} ({}) "
+            "ran.",
             quantity::withUnit(static_cast<double>(inside.readTime.count()), quantity::Unit::Nanoseconds),
             *inside.step,
             quantity::withUnit(static_cast<double>(inside.stepTime.count()), quantity::Unit::Nanoseconds)));
@@ -221,9 +222,9 @@ Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
             "Percent: of the kernel's samples. Times: this share of its mean time; the rows of a "
             "kernel add up to the difference of its mean times.");
     if (table.rows > 0 && group == InsideGroup::Instruction)
-        table.notes.emplace_back(
-            "Instructions are paired by their shape, without the numbers of registers, in the order of the code; by "
-            "their offset where they are not disassembled.");
+        table.notes.emplace_back("Instructions are paired by their shape, without the numbers of registers, "
+                                 "in the order of the code; by "
+                                 "their offset where they are not disassembled.");
     return table;
 }
 

@@ -524,11 +524,11 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
             waitingRecords(reader, {.run = query.run, .topology = query.topology, .span = options.span}));
     } else if (options.weight == CallWeight::Samples) {
         if (!query.rangeGlob.empty() || options.span)
-            throw Error{
-                .what =
-                    "samples of instructions are sums over the recording, and are in no range or time span",
-                .where = "--weight samples",
-                .remedy = "give neither --range nor a span; for some steps, record those with --steps"};
+            throw Error{.what = "samples of instructions are read from the GPU every 200 ms and more, and "
+                                "are in no range or time span",
+                        .where = "--weight samples",
+                        .remedy =
+                            "give neither --range nor a span; for some steps, record those with --steps"};
         CallTreeOptions times = options;
         times.weight = CallWeight::Time;
         times.scope = CallTreeScope::Recording;

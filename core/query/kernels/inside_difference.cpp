@@ -1,7 +1,7 @@
 #include "core/query/kernels/inside_difference.h"
 
-#include "core/query/kernels/kernel_launches.h"
 #include "core/query/kernels/instruction_pairs.h"
+#include "core/query/kernels/kernel_launches.h"
 #include "core/query/kernels/kernel_sources.h"
 
 #include <algorithm>
@@ -88,7 +88,8 @@ std::vector<const InsideRow*> instructionsOf(const Side& side, const std::string
     return rows;
 }
 
-void addInstructions(const Side& a, const Side& b, const std::string& name, std::vector<InsideDifferenceRow>& all)
+void addInstructions(const Side& a, const Side& b, const std::string& name,
+                     std::vector<InsideDifferenceRow>& all)
 {
     const std::vector<const InsideRow*> ofA = instructionsOf(a, name);
     const std::vector<const InsideRow*> ofB = instructionsOf(b, name);

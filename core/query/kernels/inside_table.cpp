@@ -117,7 +117,8 @@ private:
         constexpr Nanoseconds kLate = std::chrono::milliseconds(100);
         const auto isKnown = [](const StallSamples& each) { return each.start != each.end; };
         if (std::ranges::none_of(samples_.stalls, isKnown))
-            throw Error{.what = "the samples of this run have no times, so that those of a step are not known",
+            throw Error{.what =
+                            "the samples of this run have no times, so that those of a step are not known",
                         .where = "--step",
                         .remedy = "record again, or that step alone: tilescope record --inside --steps " +
                                   std::to_string(*query_.step)};
@@ -134,9 +135,9 @@ private:
             const ProcessIndex process =
                 samples_.kernels[samples_.instructions[each.instruction].kernel].process;
             const bool isOfStep = isKnown(each) && std::ranges::any_of(steps, [&](const auto& step) {
-                return (!process || !step.process || process == step.process) &&
-                       each.start < step.wall.end + kLate && each.end > step.wall.start;
-            });
+                                      return (!process || !step.process || process == step.process) &&
+                                             each.start < step.wall.end + kLate && each.end > step.wall.start;
+                                  });
             if (isOfStep)
                 readings.push_back({each.start, each.end});
             return !isOfStep;

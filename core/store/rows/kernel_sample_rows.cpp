@@ -52,9 +52,8 @@ void KernelSampleRows::insert(const KernelSamples& samples, const RowFrame& fram
         const auto timeCell = [&](Timestamp time) {
             return each.start == each.end ? Cell() : Cell(nanosecondsOf(time) - frame.clockOrigin);
         };
-        stalls_.insert(frame.run,
-                       {frame.run, std::int64_t{each.instruction}, reasons[each.reason], each.samples,
-                        each.unissued, timeCell(each.start), timeCell(each.end)});
+        stalls_.insert(frame.run, {frame.run, std::int64_t{each.instruction}, reasons[each.reason],
+                                   each.samples, each.unissued, timeCell(each.start), timeCell(each.end)});
     }
     for (const KernelCode& each : samples.code)
         code_.insert(frame.run, {frame.run, static_cast<std::int64_t>(each.cubin), std::ssize(each.code),

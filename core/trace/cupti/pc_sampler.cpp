@@ -33,7 +33,7 @@ constexpr int kCallbackWait = 200;          ///< ms
 constexpr int kLongWait = 2000;             ///< ms
 constexpr std::size_t kMostCode = 16 << 20; ///< bytes of one module: what a recording keeps at all
 constexpr std::size_t kMostLoadedCode = std::size_t{256} << 20;
-constexpr Nanoseconds kLongestSlice = 5s; ///< of time
+constexpr Nanoseconds kLongestSlice = 5s;       ///< of time
 constexpr std::size_t kRowsOfALength = 100'000; ///< after which slices become twice as long
 
 std::string_view baseName(std::string_view name, bool& isUnissued)
@@ -418,7 +418,8 @@ void PcSampler::endSlice(bool always)
     const std::size_t reasons = reasons_.size();
     for (const auto& [key, place] : places_)
         for (std::size_t reason = 0; reason < reasons; ++reason)
-            if (const Count& count = sums_[place * reasons + reason]; count.samples > 0 || count.unissued > 0) {
+            if (const Count& count = sums_[place * reasons + reason];
+                count.samples > 0 || count.unissued > 0) {
                 counted_.push_back({.kernel = static_cast<std::uint32_t>(key >> 32),
                                     .reason = static_cast<std::uint32_t>(reason),
                                     .offset = key & 0xffffffffU,

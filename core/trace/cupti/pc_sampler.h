@@ -164,7 +164,7 @@ private:
     Timestamp sliceStart_ GUARDED_BY(mutex_) = {}; ///< of what places_ and sums_ have
     Nanoseconds sliceLength_ GUARDED_BY(mutex_);
     std::size_t rowsUntilLonger_ GUARDED_BY(mutex_);
-    std::vector<PcCount> counted_ GUARDED_BY(mutex_); ///< of earlier times, not taken yet
+    std::vector<PcCount> counted_ GUARDED_BY(mutex_);              ///< of earlier times, not taken yet
     std::map<std::uint64_t, std::string> code_ GUARDED_BY(mutex_); ///< loaded and not sampled yet
     std::vector<std::uint64_t>
         sampledCode_ GUARDED_BY(mutex_); ///< of kernels whose code is to be handed over

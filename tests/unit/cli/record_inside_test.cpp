@@ -110,7 +110,7 @@ TEST_F(RecordInside, ComparesTwoRecordingsByLineAndReason)
 {
     ASSERT_EQ(recordInside().code, 0);
     ASSERT_EQ(recordInside().code, 0);
-    for (const char* group : {"line", "function", "reason"}) {
+    for (const char* group : {"line", "function", "instruction", "reason"}) {
         const ProgramResult result = run({TILESCOPE_PROGRAM, "show", "t.tscope", "inside", "--run", "2",
                                           "--against", "t.tscope:1", "--group", group, "--format", "json"});
         ASSERT_EQ(result.code, 0) << result.err;

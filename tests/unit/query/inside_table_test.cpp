@@ -88,9 +88,9 @@ protected:
 TEST_F(Inside, HasTheSamplesThatWereReadWhileAStepRan)
 {
     // The last one has what was sampled before it: the GPU's buffer is read some time later.
-    const auto file = write("a.tscope", {read(-200, 0, 1), read(0, 200, 2), read(800, 1'000, 4),
-                                         read(1'000, 1'200, 8), read(1'200, 2'000, 16), read(2'050, 2'250, 32),
-                                         read(2'400, 2'600, 64)});
+    const auto file =
+        write("a.tscope", {read(-200, 0, 1), read(0, 200, 2), read(800, 1'000, 4), read(1'000, 1'200, 8),
+                           read(1'200, 2'000, 16), read(2'050, 2'250, 32), read(2'400, 2'600, 64)});
     EXPECT_EQ(of(file, {}).samples, 127);
     const InsideTable first = of(file, 0);
     EXPECT_EQ(first.samples, 2 + 4 + 8);

@@ -14,7 +14,8 @@ TEST(InstructionShape, HasNoNumbersOfRegisters)
 {
     EXPECT_EQ(instructionShape("FFMA R5, R5, R4, 1.5"), "FFMA R, R, R, #");
     EXPECT_EQ(instructionShape("@!P0 BRA 0x7f0"), "@P BRA #");
-    EXPECT_EQ(instructionShape("HMMA.16816.F32.BF16 R4, R8.reuse, R2, R4"), "HMMA.16816.F32.BF16 R, R.reuse, R, R");
+    EXPECT_EQ(instructionShape("HMMA.16816.F32.BF16 R4, R8.reuse, R2, R4"),
+              "HMMA.16816.F32.BF16 R, R.reuse, R, R");
     EXPECT_EQ(instructionShape("LDG.E.128 R4, desc[UR6][R2.64+0x10]"), "LDG.E.128 R, desc[UR][R.64+#]");
     EXPECT_EQ(instructionShape("IMAD.MOV.U32 R1, RZ, RZ, -R3"), "IMAD.MOV.U32 R, RZ, RZ, R");
     EXPECT_EQ(instructionShape("S2R R0, SR_TID.X"), "S2R R, SR_TID.X");
