@@ -131,14 +131,19 @@ class Checker:
         return len(steps)
 
     def compare_path(self, found, kind, key, row, step):
-        errors = {part: self.outside(row[part + "_ns"],
-                                     [sum(step[path].get(work, 0) for work in works)
-                                      for path in ("path", "rival_path")])
-                  for part, works in PARTS.items()}
-        # Time that is in a wrong part lacks in another.
-        misplaced = max(sum(error for error in errors.values() if error > 0),
-                        -sum(error for error in errors.values() if error < 0))
-        if misplaced > SHARE * step["wall"] + LEAST_NS:
+        def errors_against(paths):
+            return {part: self.outside(row[part + "_ns"], [sum(path.get(work, 0) for work in works) for path in paths])
+                    for part, works in PARTS.items()}
+
+        def misplaced(errors):
+            """Time that is in a wrong part lacks in another."""
+            return max(sum(error for error in errors.values() if error > 0),
+                       -sum(error for error in errors.values() if error < 0))
+
+        # Chains that are hardly shorter are paths as well.
+        errors = errors_against([step["path"], step["rival_path"]])
+        least = min([errors, *(errors_against([path]) for path in step["near_paths"])], key=misplaced)
+        if misplaced(least) > SHARE * step["wall"] + LEAST_NS:
             largest = {part: f"{error / 1e3:+.1f}" for part, error in errors.items() if abs(error) > LEAST_NS}
             most = max(errors, key=errors.get)
             least = min(errors, key=errors.get)

@@ -69,17 +69,21 @@ class Laws:
 
     def unchanged(self):
         """What changes nothing predicts what was recorded."""
-        kernels = self.show("kernels", "--group", "family")
-        if not kernels:
+        families = self.families(self.show("steps"))
+        if not families:
             return
-        for row in self.show("what-if", "--scale", f"{kernels[0]['family']}=1"):
+        for row in self.show("what-if", "--scale", f"{families[0]}=1"):
             for step in row["per_step"]:
                 if step["wall_ns"] != step["predicted_ns"]:
                     yield "nothing changes", row["rank"] or 0, step["step"], str(step)
 
+    def families(self, steps):
+        """Of the kernels in steps, or without steps of all."""
+        return [row["family"] for row in self.show("kernels", "--group", "family") if row["steps"] or not steps]
+
     def scaled(self, steps):
         """Less work never takes longer, and steps in a row that a tenth less work of the GPU hardly shortens are not GPU-bound."""
-        families = [row["family"] for row in self.show("kernels", "--group", "family")]
+        families = self.families(steps)
         if not families:
             return
         for factor in (0, A_LITTLE_LESS):
@@ -101,7 +105,7 @@ class Laws:
                                f"a tenth less work saves {walls - predicted} of {walls} ns of {len(group)} steps")
 
     def ahead(self, steps, paths):
-        """On one stream, where the host is ahead of a busy device, the device is on the path."""
+        """On one stream, where the host is ahead of a busy device, the device is on the path from then on."""
         rows = self.sql("select step, stream, device, start, start + duration as end, launched from kernels "
                         "where step is not null order by start")
         by_step = {}
@@ -113,13 +117,16 @@ class Laws:
             kernels = by_step.get(key[1], [])
             if len(kernels) < 3 or len({(row["device"], row["stream"]) for row in kernels}) > 1 or key not in paths:
                 continue
-            before = sum(row["launched"] is not None and row["launched"] + LAG_NS <= last["end"]
-                         for last, row in zip(kernels, kernels[1:]))
+            late = [row for last, row in zip(kernels, kernels[1:])
+                    if row["launched"] is None or row["launched"] + LAG_NS > last["end"]]
             path = paths[key]
-            device = sum(path[part + "_ns"] for part in ("compute", "memory", "communication")) / step["wall_ns"]
-            if (before >= ALMOST_ALL * (len(kernels) - 1) and (step["gpu_busy_ns"] or 0) > BUSY * step["wall_ns"]
-                    and device < ON_DEVICE):
-                yield "host is ahead", path["rank"] or 0, key[1], f"{100 * device:.0f} % of the path is on the device"
+            # Before a kernel whose launch came late, the host may have decided for any time.
+            ahead = kernels[-1]["end"] - (late[-1] if late else kernels[0])["start"]
+            device = sum(path[part + "_ns"] for part in ("compute", "memory", "communication"))
+            if (len(late) <= (1 - ALMOST_ALL) * (len(kernels) - 1) and (step["gpu_busy_ns"] or 0) > BUSY * step["wall_ns"]
+                    and device < ON_DEVICE * min(ahead, step["wall_ns"])):
+                yield ("host is ahead", path["rank"] or 0, key[1],
+                       f"{device} ns of the path are on the device, for {ahead} of {step['wall_ns']} ns it was never late")
 
 
 def command_of(tilescope):

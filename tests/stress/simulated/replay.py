@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replays recorded programs with the simulator: from the recorded durations, it gives the measured times of steps.
+"""Replays recorded programs, the last run of each file, with the simulator: from the recorded durations, it gives the measured times of steps.
 
     replay.py --tilescope PROGRAM --simulate PROGRAM RECORDING.tscope…
 
@@ -27,18 +27,19 @@ LONGEST_LAUNCH_NS = 50_000  # onto an idle GPU
 
 
 class Replay:
-    """The simulated program of one GPU of a recording."""
+    """The simulated program of one GPU of a run."""
 
-    def __init__(self, show, sql, most):
+    def __init__(self, show, sql, run, most):
         self.show = show
         columns = "start, end, launched, stream, device, correlation, graph_node, step, thread"
-        self.activities = sorted(sql(f"select {columns} from kernels") + sql(f"select {columns} from copies"),
+        self.activities = sorted(sql(f"select {columns} from kernels where run = {run}") + sql(f"select {columns} from copies where run = {run}"),
                                  key=lambda each: (each["start"], each["end"]))
         devices = {each["device"] for each in self.activities}
         self.activities = [each for each in self.activities
                            if each["launched"] is not None and each["device"] == min(devices)][:most]
         until = self.activities[-1]["end"] if self.activities else 0
-        self.calls = [each for each in sql("select name, start, start + duration as end, correlation, thread from api_calls")
+        self.calls = [each for each in sql("select name, start, start + duration as end, correlation, thread from api_calls "
+                                      f"where run = {run}")
                       if each["start"] <= until and "buffer" not in each["name"].lower()]
         self.number = 0
         self.records = {}
@@ -57,14 +58,15 @@ class Replay:
         self.find_lags(launch_calls)
         points = [(call["start"], call["end"], call, self.by_correlation.get(key))
                   for key, call in launch_calls.items()]
-        points += [(key[1], key[1], None, list_) for key, list_ in self.by_correlation.items() if key not in launch_calls]
+        points += [(self.returned(key[1], list_),) * 2 + (None, list_) for key, list_ in self.by_correlation.items()
+                   if key not in launch_calls]
         points.sort(key=lambda each: each[:2])
         self.ends = sorted((each["end"], each["index"]) for each in activities)
         self.last_of_stream = {}
         body = []
         now = points[0][0]
         for start, end, call, launched in points:
-            if end < now:
+            if end < now and not launched:
                 continue  # within another call
             if start > now:
                 body.append({"do": "compute", "ns": start - now})
@@ -79,6 +81,13 @@ class Replay:
                     instructions.append({"do": "record", "number": self.records[index], "stream": each.get("stream", 7)})
         return {"clocks": [0], "queue_depth": 1024, "sync_return": 3000, "wake_up": 10000, "sync_records": True,
                 "threads": [{"rank": 0, "number": 1, "instructions": instructions}]}
+
+    def returned(self, launched, activities):
+        """When a launch whose call was not recorded returned: at once, unless it loaded a kernel or a graph onto an idle GPU."""
+        first = min(activities, key=lambda each: each["start"])
+        before = [each for each in self.activities[:first["index"]][-16:] if each["end"] > launched]
+        loaded = first["start"] - self.latency
+        return loaded if not before and loaded - launched > LONGEST_LAUNCH_NS else launched
 
     def find_lags(self, launch_calls):
         """The usual time from a launch onto an idle GPU, and between activities of which one waited for the other."""
@@ -193,8 +202,9 @@ def replay(options, recording):
             raise RuntimeError(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
         return json.loads(done.stdout) if done.stdout else None
 
-    one = Replay(lambda *arguments: run(options.tilescope, "show", recording, *arguments, "--format", "json"),
-                 lambda statement: run(options.tilescope, "sql", recording, statement, "--format", "json"), options.most)
+    last = run(options.tilescope, "show", recording, "runs", "--format", "json")[-1]["run"]
+    one = Replay(lambda *arguments: run(options.tilescope, "show", recording, *arguments, "--run", last, "--format", "json"),
+                 lambda statement: run(options.tilescope, "sql", recording, statement, "--format", "json"), last, options.most)
     if len(one.activities) < 2:
         return f"{recording.name}: no launches were recorded", True
     with tempfile.TemporaryDirectory(prefix="tilescope-replay-") as temporary:

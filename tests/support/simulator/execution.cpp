@@ -14,6 +14,7 @@ constexpr std::int64_t kStagedBytes =
     64 * 1024; ///< a smaller copy from pageable memory travels with its command
 
 constexpr Duration kTie{1'000};
+constexpr Duration kNear{10'000};
 
 struct Reason {
     std::uint32_t node = 0;
@@ -78,10 +79,14 @@ private:
                 node.piece.between = reason.between;
             }
         }
-        for (const Reason& reason : node.reasons)
-            if (reason.node != node.piece.before &&
-                nodes_[reason.node].piece.end + reason.delay + kTie >= node.piece.start)
-                node.piece.rival = {reason.node, reason.between};
+        for (const Reason& reason : node.reasons) {
+            const Duration earlier = node.piece.start - nodes_[reason.node].piece.end - reason.delay;
+            if (reason.node == node.piece.before || earlier > kNear)
+                continue;
+            node.piece.near.push_back({reason.node, reason.between});
+            if (earlier <= kTie)
+                node.piece.rival = node.piece.near.back();
+        }
         node.piece.end = node.piece.start + node.duration;
         node.isKnown = true;
     }

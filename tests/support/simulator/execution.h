@@ -19,12 +19,13 @@ struct Piece {
     Duration end{0};
     std::optional<std::uint32_t> before = {}; ///< the piece whose end decided when this one could begin
     Work between = Work::Host;                ///< what the time from that end to `start` is spent on
-    /// What would have allowed the piece to begin up to 1 µs earlier, instead of `before`.
     struct Rival {
         std::uint32_t before = 0;
         Work between = Work::Host;
     };
-    std::optional<Rival> rival = {};
+    std::optional<Rival> rival =
+        {}; ///< would have allowed the piece to begin up to 1 µs earlier, instead of `before`
+    std::vector<Rival> near = {}; ///< each would have allowed it to begin up to 10 µs earlier
 };
 
 /// A CUDA call, as a tracer records it.

@@ -1,6 +1,7 @@
 #include "tests/support/simulator/truth.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -57,6 +58,7 @@ public:
             throw std::invalid_argument("no work begins or ends at " + std::to_string(period.end.count()));
         addChain(*last, period, truth.path);
         addChain(*last, period, truth.rivalPath, true);
+        truth.nearPaths = nearPaths(*last, period, truth.path);
         return truth;
     }
 
@@ -80,15 +82,51 @@ private:
         std::uint32_t last = 0; ///< the piece that ends with the step
     };
 
+    static void addTime(Work work, Span time, Span limits, WorkTimes& times)
+    {
+        times[static_cast<std::size_t>(work)] +=
+            std::max(Duration(0), std::min(time.end, limits.end) - std::max(time.start, limits.start));
+    }
+
+    /// \param path  that ends with `piece`
+    std::vector<WorkTimes> nearPaths(std::uint32_t piece, Span limits, const WorkTimes& path) const
+    {
+        constexpr int kAlike = 50; // within one part in so many
+        std::vector<WorkTimes> paths{path};
+        WorkTimes after{}; // of the path from the piece on
+        for (;;) {
+            const Piece& each = execution_.pieces[piece];
+            addTime(each.work, {each.start, each.end}, limits, after);
+            if (!each.before || each.start <= limits.start)
+                break;
+            for (const Piece::Rival& rival : each.near) {
+                WorkTimes times = after;
+                addTime(rival.between, {execution_.pieces[rival.before].end, each.start}, limits, times);
+                addChain(rival.before, limits, times);
+                const auto isLike = [&](const WorkTimes& other) {
+                    for (std::size_t i = 0; i < kWorks; ++i)
+                        if (std::chrono::abs(times[i] - other[i]) > limits.length() / kAlike)
+                            return false;
+                    return true;
+                };
+                if (std::ranges::none_of(paths, isLike))
+                    paths.push_back(times);
+            }
+            addTime(each.between, {execution_.pieces[*each.before].end, each.start}, limits, after);
+            piece = *each.before;
+        }
+        paths.erase(paths.begin());
+        return paths;
+    }
+
     /// Adds the time of the chain that ends with `piece`, within `limits`.
     void addChain(std::uint32_t piece, Span limits, WorkTimes& times, bool prefersRivals = false) const
     {
-        const auto add = [&](Work work, Duration start, Duration end) {
-            times[static_cast<std::size_t>(work)] +=
-                std::max(Duration(0), std::min(end, limits.end) - std::max(start, limits.start));
-        };
         for (;;) {
             const Piece& each = execution_.pieces[piece];
+            const auto add = [&](Work work, Duration start, Duration end) {
+                addTime(work, {start, end}, limits, times);
+            };
             add(each.work, each.start, each.end);
             if (!each.before || each.start <= limits.start)
                 return;
@@ -119,6 +157,7 @@ private:
             StepTruth& step = each.step;
             addChain(each.last, step.wall, step.path);
             addChain(each.last, step.wall, step.rivalPath, true);
+            step.nearPaths = nearPaths(each.last, step.wall, step.path);
             step.busy = lengthWithin(busy, step.wall);
             step.exposedCommunication = lengthWithin(either, step.wall) - lengthWithin(compute, step.wall);
             addIdle(rank, busy, each);
@@ -230,6 +269,14 @@ nlohmann::json jsonOf(const WorkTimes& times)
     return json;
 }
 
+nlohmann::json jsonOf(const std::vector<WorkTimes>& paths)
+{
+    nlohmann::json json = nlohmann::json::array();
+    for (const WorkTimes& path : paths)
+        json.push_back(jsonOf(path));
+    return json;
+}
+
 } // namespace
 
 Truth truthOf(const SimulatedProgram& program, const Execution& execution,
@@ -246,7 +293,9 @@ PeriodTruth truthOfPeriod(const SimulatedProgram& program, const Execution& exec
 
 nlohmann::json jsonOf(const PeriodTruth& truth)
 {
-    return {{"path", jsonOf(truth.path)}, {"rival_path", jsonOf(truth.rivalPath)}};
+    return {{"path", jsonOf(truth.path)},
+            {"rival_path", jsonOf(truth.rivalPath)},
+            {"near_paths", jsonOf(truth.nearPaths)}};
 }
 
 nlohmann::json jsonOf(const Truth& truth)
@@ -259,6 +308,7 @@ nlohmann::json jsonOf(const Truth& truth)
                                  {"wall", step.wall.length().count()},
                                  {"path", jsonOf(step.path)},
                                  {"rival_path", jsonOf(step.rivalPath)},
+                                 {"near_paths", jsonOf(step.nearPaths)},
                                  {"busy", step.busy.count()},
                                  {"idle", jsonOf(step.idle)},
                                  {"exposed_communication", step.exposedCommunication.count()}});

@@ -32,6 +32,9 @@ struct StepTruth {
     /// A chain that prefers what would have allowed a piece of the device to begin at most 1 µs earlier: a path
     /// that cannot be told from the first one.
     WorkTimes rivalPath{};
+    /// Chains that at one piece follow what would have allowed it to begin at most 10 µs earlier: they are shorter by so much.
+    /// Without those that are like the path or each other, within a fiftieth of the wall time.
+    std::vector<WorkTimes> nearPaths{};
     Duration busy{0}; ///< at least one kernel, copy or memset ran
     /// By what the next work on the device, or the end of the step, waited for while the device was idle.
     WorkTimes idle{};
@@ -61,6 +64,7 @@ Truth truthOf(const SimulatedProgram& program, const Execution& execution,
 struct PeriodTruth {
     WorkTimes path{}; ///< as of StepTruth
     WorkTimes rivalPath{};
+    std::vector<WorkTimes> nearPaths{};
 };
 
 /// \throws std::invalid_argument  no work of the rank begins or ends at the end of the period

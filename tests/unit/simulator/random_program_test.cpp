@@ -37,6 +37,8 @@ TEST_P(RandomPrograms, PartsAddUp)
     for (const StepTruth& step : truth.steps) {
         EXPECT_EQ(sumOf(step.path), step.wall.length());
         EXPECT_EQ(sumOf(step.rivalPath), step.wall.length());
+        for (const WorkTimes& near : step.nearPaths)
+            EXPECT_EQ(sumOf(near), step.wall.length());
         EXPECT_EQ(sumOf(step.idle) + step.busy, step.wall.length());
         EXPECT_LE(step.exposedCommunication, step.busy);
     }
