@@ -168,6 +168,8 @@ void ActivityGraph::bind()
             Constraint& each = constraints_[c];
             const Nanoseconds recorded = recordedLag(each, i);
             each.lag = std::min(recorded, usualLag(each.cause));
+            if (isOrderOnDevice(each.cause))
+                each.lag = std::min(each.lag, kGap); // where each waits for its launch, gaps show nothing
             // The recorded lag minus the usual lag. If equal, the dependency that ended last binds.
             const auto openness = [this, i](const Constraint& constraint) {
                 const Nanoseconds lag = recordedLag(constraint, i);

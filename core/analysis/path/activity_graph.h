@@ -59,8 +59,8 @@ struct Dependency {
 /// the lower quartile of the lags that were recorded where no other dependency held the activity back. That of
 /// launches is read from launches onto an idle device, and is at most 50 µs; where the device was never idle, it is the shortest
 /// one, at most 15 µs. Work that begins up to 1.5 µs after
-/// other work of a device may have waited for it. Dependencies that do not bind get the usual lag of their cause,
-/// or the recorded lag if that is less. Activities without a dependency keep their start. Every start is therefore
+/// other work of a device may have waited for it. Dependencies that do not bind get the usual lag of their cause, between
+/// work of a device at most those 1.5 µs, or the recorded lag if that is less. Activities without a dependency keep their start. Every start is therefore
 /// reproduced exactly, and changed durations give a prediction.
 class ActivityGraph {
 public:

@@ -101,9 +101,10 @@ void HostActivities::findStagedCopies()
         const DeviceEvent& event = view_.device[i];
         const auto [previous, isFirst] = before.try_emplace({event.device, event.stream}, i);
         const std::size_t last = std::exchange(previous->second, i);
-        const auto call = event.correlation && event.kind == DeviceEventKind::Memcpy
-                              ? calls.find(event.correlation.value)
-                              : calls.end();
+        // Data for the host is staged after the copy, which waits on the device for what is before it.
+        const bool mayBeStaged = event.correlation && event.kind == DeviceEventKind::Memcpy &&
+                                 event.copy != CopyKind::DeviceToHost;
+        const auto call = mayBeStaged ? calls.find(event.correlation.value) : calls.end();
         if (isFirst || call == calls.end())
             continue;
         const Timestamp ended = view_.device[last].end;

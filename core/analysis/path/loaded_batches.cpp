@@ -27,7 +27,7 @@ std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> 
     for (const Interval& each : taken)
         take = std::min(take, each.length());
     // If none is as short as a batch that is ready takes at most, what is longer has waited.
-    const Nanoseconds delay = take < kLongestTake ? std::max(kShortestDelay, take / 2) : kShortestDelay;
+    const Nanoseconds delay = take < kLongestTake ? std::max(kShortestDelay, take / 2) : Nanoseconds(0);
     const auto isLate = [&](std::size_t i) { return taken[i].length() > take + delay; };
     std::vector<Nanoseconds> times;
     for (std::size_t i = 1; i < taken.size(); ++i)

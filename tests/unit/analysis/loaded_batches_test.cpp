@@ -51,6 +51,18 @@ TEST(LoadedBatches, ABatchThatTakesLongerThanUsualIsLoadedWhileTheThreadWaits)
     EXPECT_EQ(batches[4]->loading, micros(10'000, 13'000)) << "usually 1 ms";
 }
 
+TEST(LoadedBatches, WhereNoBatchWasReadyAllAreWaitedFor)
+{
+    const std::vector<Interval> taken{micros(0, 2'500), micros(4'600, 4'845), micros(7'000, 7'363),
+                                      micros(9'500, 9'712)};
+    const auto batches = loadedBatches(taken);
+    for (std::size_t i = 1; i < taken.size(); ++i) {
+        ASSERT_TRUE(batches[i]) << i;
+        EXPECT_TRUE(batches[i]->isLate) << i;
+        EXPECT_EQ(batches[i]->loading.start, batches[i - 1]->loading.end) << i;
+    }
+}
+
 TEST(LoadedBatches, ATimeThatIsLongForAReadyBatchIsAWaitWhereverItIsTheShortest)
 {
     const std::vector<Interval> taken{micros(0, 1'850), micros(2'700, 2'955), micros(4'200, 4'545),

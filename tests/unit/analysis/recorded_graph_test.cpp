@@ -185,6 +185,29 @@ TEST_F(RecordedPath, ACopyThatReturnsWithItsEndFollowsTheKernelBefore)
                                                       "memory 2, synchronization 4, host 5");
 }
 
+TEST_F(RecordedPath, ACopyToTheHostWaitsOnTheDeviceForAnotherStream)
+{
+    // The kernel before the copy on its stream has ended, and another stream, for which the copy waits, works on.
+    FakeTrace trace;
+    trace.step(0, 0, 145 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 2 * kMicro, 6 * kMicro)
+        .call("cudaEventRecord", ApiKind::Other, 7 * kMicro, 8 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 10 * kMicro, 15 * kMicro)
+        .call("cudaStreamWaitEvent", ApiKind::Synchronize, 16 * kMicro, 17 * kMicro)
+        .call("cudaMemcpyAsync", ApiKind::Memory, 20 * kMicro, 145 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 9 * kMicro, 138 * kMicro)
+        .on(20)
+        .launchedAt(2 * kMicro)
+        .kernel("softmax_warp_forward", 18 * kMicro, 108 * kMicro)
+        .launchedAt(10 * kMicro)
+        .kernel("Memcpy DtoH (Device -> Pageable)", 139 * kMicro, 141 * kMicro)
+        .launchedAt(20 * kMicro);
+    setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Kernel, DeviceEventKind::Memcpy});
+    device_[2].copy = CopyKind::DeviceToHost;
+    EXPECT_EQ(textOf(pathOf(trace, 0, 145 * kMicro)),
+              "host 2, launch 4, launch 3, compute 129, launch 1, memory 2, synchronization 4");
+}
+
 TEST_F(RecordedPath, ACopyFromPageableMemoryWaitsForItsStream)
 {
     FakeTrace trace;

@@ -146,7 +146,8 @@ TEST(WhatIf, FreeLaunchesLeaveTheKernels)
     const auto after = before.after({.freeLaunches = true});
     // 20 kernels and the gaps between them.
     EXPECT_GE(after[0], Nanoseconds(20 * 2'000));
-    EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 8'000)));
+    EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 1'500) + 3'000))
+        << "gaps in which each kernel waited for its launch do not show how kernels follow each other";
     EXPECT_LT(after[0], before.wall(0));
 }
 
