@@ -497,6 +497,7 @@ def _computed_steps(connection, run, topology, events):
     prepared = {process: _steps.prepared(walls[process], device[process], _steps.first_launches(of, device[process]))
                 for process, of in hosts.items()}
     waits = {process: _steps.unrecorded(device[process], calls[process]) for process in hosts}
+    firsts = {process: _steps.first_errand(device[process], calls[process]) for process in hosts}
     for _, _, step, _, thread in ranges:
         process = topology.of_thread(thread)
         wall = walls[process][step]
@@ -504,7 +505,7 @@ def _computed_steps(connection, run, topology, events):
         if events:
             launched = [times[process][step] for times in (launches, prepared) if step in times[process]]
             parts = _steps.partition(wall, max(launched, default=None), _steps.overlapping(device[process], wall),
-                                     _steps.overlapping(calls[process], wall), waits[process])
+                                     _steps.overlapping(calls[process], wall), waits[process], firsts[process])
         yield (step, process, *wall, *parts)
 
 

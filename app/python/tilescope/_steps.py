@@ -111,6 +111,12 @@ def prepared(found, device, firsts):
             if found[after][0] == found[step][1] and after in firsts and found[step][1] in begins}
 
 
+def first_errand(device, calls):
+    """When the host first launched or waited for the device; None where neither is recorded."""
+    return min([event[2] for event in device if event[2] is not None] +
+               [start for start, _, kind in calls if kind in (b"launch", b"synchronize")], default=None)
+
+
 def unrecorded(device, calls):
     """Times in which the GPU shows no activity, and yet work that was launched long before does not begin: it works on, or waits for,
     what was not recorded. Disjoint intervals in ascending order; none where no launches were recorded.
@@ -134,27 +140,32 @@ def unrecorded(device, calls):
     return times
 
 
-def partition(wall, last_launch, device, calls, waits=()):
+def partition(wall, last_launch, device, calls, waits=(), first=None):
     """(busy, launching, synchronizing, tracing, unexplained) in ns: disjoint parts that add up to the wall time.
 
     An instant at which the GPU is idle belongs to the first matching part: work that was launched long before does not begin, which is
     unexplained; work of the tracer covers it; the host is in a call that waits; the host has not yet made the step's last launch or
-    begun its last waiting call; none of these.
+    begun its last waiting call, or all work of the step has ended; none of these.
 
     wall         (start, end) of the step, from walls()
     last_launch  when the host last launched for it; None: unknown
     device       (start, end, …) of the kernels, copies and memsets that overlap it
     calls        (start, end, kind) of the CUDA calls that overlap it
     waits        from unrecorded()
+    first        from first_errand()
     """
     def inside(events):
         return union((max(wall[0], event[0]), min(wall[1], event[1])) for event in events)
 
-    idle = difference([wall] if wall[0] < wall[1] else [], inside(device))
+    busy = inside(device)
+    idle = difference([wall] if wall[0] < wall[1] else [], busy)
+    launching = [(wall[0], _last_errand(wall, last_launch, calls))]
+    if first is not None and first < wall[1]:
+        launching.append((busy[-1][1] if busy else wall[0], wall[1]))
     parts = [wall[1] - wall[0] - length(idle)]
     for reason in (inside(waits), inside(call for call in calls if call[2] == b"overhead"),
                    inside(call for call in calls if call[2] in (b"synchronize", b"wait")),
-                   union([(wall[0], _last_errand(wall, last_launch, calls))])):
+                   union(launching)):
         left = difference(idle, reason)
         parts.append(length(idle) - length(left))
         idle = left

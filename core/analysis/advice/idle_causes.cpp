@@ -17,12 +17,21 @@ std::vector<Interval> timesOf(std::span<const GroupedTime> grouped)
     return unionOf(std::move(times));
 }
 
-/// For each wall, the time from its start until the host last worked on something for the GPU.
-std::vector<Interval> errands(std::span<const Interval> walls, std::span<const Timestamp> lastErrands)
+/// For each wall, the time from its start until the host last worked on something for the GPU, and from the end of the GPU's last
+/// work.
+std::vector<Interval> errands(std::span<const Interval> walls, std::span<const Interval> busy,
+                              const IdleReasons& reasons)
 {
     std::vector<Interval> times;
-    for (std::size_t i = 0; i < walls.size(); ++i)
-        times.push_back({walls[i].start, std::clamp(lastErrands[i], walls[i].start, walls[i].end)});
+    for (std::size_t i = 0; i < walls.size(); ++i) {
+        const Interval& wall = walls[i];
+        times.push_back({wall.start, std::clamp(reasons.lastErrands[i], wall.start, wall.end)});
+        if (!reasons.isHostRecorded)
+            continue;
+        const auto after = std::ranges::lower_bound(busy, wall.end, {}, &Interval::start);
+        const Timestamp done = after == busy.begin() ? wall.start : std::prev(after)->end;
+        times.push_back({std::clamp(done, wall.start, wall.end), wall.end});
+    }
     return unionOf(std::move(times));
 }
 
@@ -99,7 +108,7 @@ std::array<Stake, kIdleCauses> idleCauses(std::span<const Interval> walls, std::
     at(IdleCause::StartUp) = take(std::move(reasons.starting));
     at(IdleCause::DataLoading) = take(std::move(reasons.loading));
     at(IdleCause::Allocating) = take(std::move(reasons.allocating));
-    const std::vector<Interval> working = errands(walls, reasons.lastErrands);
+    const std::vector<Interval> working = errands(walls, busy, reasons);
     at(IdleCause::Synchronization) = stakeOf(reasons.waiting, walls); // counts and lengths of the calls
     std::vector<Interval> afterCalls = timesOf(reasons.waiting);
     afterCalls.insert(afterCalls.end(), working.begin(), working.end());

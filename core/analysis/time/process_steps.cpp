@@ -1,6 +1,7 @@
 #include "core/analysis/time/process_steps.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tilescope::analysis {
 
@@ -41,7 +42,9 @@ void ProcessSteps::addCall(ApiKind kind, Interval time)
     unrecorded_.addCall(kind, time);
     if (kind == ApiKind::Synchronize || kind == ApiKind::Wait || kind == ApiKind::Overhead)
         waits_.push_back({.kind = kind, .start = time.start, .end = time.end});
-    else if (kind == ApiKind::Launch)
+    if (kind == ApiKind::Launch || kind == ApiKind::Synchronize)
+        firstErrand_ = std::min(firstErrand_, time.start);
+    if (kind == ApiKind::Launch)
         inEach(walls_.steps(), {time.start, time.start},
                [&](std::size_t step) { lastLaunches_[step] = std::max(lastLaunches_[step], time.end); });
 }
@@ -57,6 +60,8 @@ void ProcessSteps::addDeviceEvent(const DeviceEvent& event, DeviceWork work)
     else
         busy.push_back({event.start, event.end});
     const auto step = walls_.addWork(event);
+    if (event.launched != Timestamp{})
+        firstErrand_ = std::min(firstErrand_, event.launched);
     if (step && event.launched != Timestamp{})
         firstLaunches_[*step] = std::min(firstLaunches_[*step], event.launched);
     if (step && event.launched < walls_.steps()[*step].range.end)
@@ -103,10 +108,13 @@ std::vector<StepPartition> ProcessSteps::partitions(const Interval& span) const
             event.start = busy[stretch].start;
             event.end = busy[stretch].end;
         });
-        calls[i].push_back({.kind = ApiKind::Launch, .start = walls[i].start, .end = lastErrands[i]});
+        if (firstErrand_ < whole[i].end)
+            calls[i].push_back({.kind = ApiKind::Launch, .start = walls[i].start, .end = lastErrands[i]});
         std::vector<Interval> open;
         inEach(unrecorded, walls[i], [&](std::size_t each) { open.push_back(unrecorded[each]); });
-        partitions.push_back(partitionStep(walls[i], device, calls[i], open));
+        const auto after = std::ranges::lower_bound(busy, whole[i].end, {}, &Interval::start);
+        const Timestamp done = after == busy.begin() ? whole[i].start : std::prev(after)->end;
+        partitions.push_back(partitionStep(walls[i], device, calls[i], open, done));
     }
     return partitions;
 }

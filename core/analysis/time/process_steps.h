@@ -48,6 +48,7 @@ private:
     std::vector<Interval> known_;          ///< the wall times set by setWalls(); empty: use walls_
     std::vector<Timestamp> lastLaunches_;  ///< by step: end of the last of its own launches
     std::vector<Timestamp> firstLaunches_; ///< by step: start of the first launch of its work on the device
+    Timestamp firstErrand_ = Timestamp::max(); ///< of the host for the device: a launch, or a call that waits
     std::array<std::vector<Interval>, kDeviceWorks> busy_; ///< stretches of device activity, by DeviceWork
     std::vector<ApiCall> waits_;                           ///< calls that wait, and work of the tracer
     UnrecordedWork unrecorded_;

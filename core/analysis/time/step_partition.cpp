@@ -37,6 +37,18 @@ Timestamp lastErrand(const Interval& wall, std::span<const DeviceEvent> device,
     return last;
 }
 
+/// Whether the recording shows what the host does for the GPU: a launch, or a call that waits, before the end of the step.
+bool isHostRecorded(const Interval& wall, std::span<const DeviceEvent> device, std::span<const ApiCall> calls)
+{
+    const auto isErrand = [&wall](const ApiCall& call) {
+        return call.start < wall.end && (call.kind == ApiKind::Launch || call.kind == ApiKind::Synchronize);
+    };
+    return std::ranges::any_of(calls, isErrand) ||
+           std::ranges::any_of(device, [&wall](const DeviceEvent& event) {
+               return event.launched != Timestamp{} && event.launched < wall.end;
+           });
+}
+
 double shareOf(Nanoseconds part, const StepPartition& step)
 {
     const auto wall = static_cast<double>(step.wall.length().count());
@@ -53,7 +65,7 @@ struct IdlePart {
 IdlePart largestIdlePart(const StepPartition& step)
 {
     const std::array parts{
-        IdlePart{step.launching, StepVerdict::LaunchBound, "while the host launches"},
+        IdlePart{step.launching, StepVerdict::LaunchBound, "while the host prepares launches"},
         IdlePart{step.synchronizing, StepVerdict::SyncBound, "while the host waits in synchronization"},
         IdlePart{step.tracing, StepVerdict::TracingBound, "while tracing does its own work"},
         IdlePart{step.unexplained, StepVerdict::Unexplained, "unexplained"}};
@@ -64,7 +76,8 @@ IdlePart largestIdlePart(const StepPartition& step)
 } // namespace
 
 StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
-                            std::span<const ApiCall> calls, std::span<const Interval> unrecorded)
+                            std::span<const ApiCall> calls, std::span<const Interval> unrecorded,
+                            std::optional<Timestamp> done)
 {
     std::vector<Interval> running;
     for (const DeviceEvent& event : device)
@@ -80,7 +93,11 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
     const std::vector<Interval> busy = unionOf(std::move(running));
     const std::vector<Interval> traced = unionOf(std::move(overheads));
     const std::vector<Interval> waiting = unionOf(std::move(waits));
-    const std::vector<Interval> launching = unionOf({{wall.start, lastErrand(wall, device, calls)}});
+    std::vector<Interval> launching{{wall.start, lastErrand(wall, device, calls)}};
+    // What the step started has ended, and the host has not come to its next launch.
+    if (isHostRecorded(wall, device, calls))
+        launching.push_back(
+            {std::max(wall.start, done.value_or(busy.empty() ? wall.start : busy.back().end)), wall.end});
 
     StepPartition step{.wall = wall, .gpuBusy = lengthOf(busy)};
     std::vector<Interval> idle = complement(wall, busy);
@@ -92,15 +109,16 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
     step.unexplained = take(unrecorded);
     step.tracing = take(traced);
     step.synchronizing = take(waiting);
-    step.launching = take(launching);
+    step.launching = take(unionOf(std::move(launching)));
     step.unexplained += lengthOf(idle);
     return step;
 }
 
 std::string_view wordOf(StepVerdict verdict)
 {
-    static constexpr std::array<std::string_view, 7> words{
-        "GPU-bound", "launch-bound", "sync-bound", "tracing-bound", "unexplained", "CPU", "not judged"};
+    static constexpr std::array<std::string_view, 8> words{"GPU-bound",     "launch-bound", "sync-bound",
+                                                           "tracing-bound", "unexplained",  "CPU",
+                                                           "not judged",    "data-bound"};
     return words[static_cast<std::size_t>(verdict)];
 }
 

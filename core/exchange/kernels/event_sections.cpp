@@ -139,7 +139,9 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                         if (!row.onGpu)
                             return Cell();
                         return cellOf(explain(row.partition) +
-                                      (row.hostDecides ? ", but its work waits for the launches" : ""));
+                                      (row.hostDecides    ? ", but its work waits for the launches"
+                                       : row.waitsForData ? ", most of it to load data"
+                                                          : ""));
                     },
                     {.keep = 0, .elidable = true})})
         table.columns.push_back(std::move(each));

@@ -483,6 +483,7 @@ void AdviceReading::noteActivity(const DeviceEvent& event)
 
 void AdviceReading::noteErrands()
 {
+    trace_.host.isHostRecorded = trace_.hasLaunches || !starts_.empty();
     std::ranges::sort(starts_);
     std::vector<Timestamp> begins; // of the GPU's work
     for (const GroupedTime& each : trace_.host.next)

@@ -153,7 +153,8 @@ private:
     void noteLaunch(std::optional<std::size_t> step, Timestamp time);
     void noteActivity(const DeviceEvent& event);
     /// The last time at which the host worked on something for the GPU, by the rule of partitionStep(): a
-    /// step's own launches, the start of waiting calls, and the first launch of the next step if its work ends this one.
+    /// step's own launches, the start of waiting calls, and the first launch of the next step if its work ends this one; and
+    /// whether it is known that the host was late after that.
     void noteErrands();
 
     static constexpr std::int16_t kMostDevices = 64;

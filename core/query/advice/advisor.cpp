@@ -89,20 +89,25 @@ void Advisor::putHiddenLast()
 {
     if (isWhole_ || !onGpu_)
         return;
+    using analysis::StepVerdict;
     std::int64_t launchBound = 0;
+    std::int64_t dataBound = 0;
     std::int64_t all = 0;
     for (const StepRow& row : steps(reader_, {.run = traces_.run.run, .topology = traces_.topology}).rows)
         if (traces_.choice.isTypical(row.numbers.process, row.step)) {
             ++all;
-            launchBound += row.verdict() == analysis::StepVerdict::LaunchBound ? 1 : 0;
+            launchBound += row.verdict() == StepVerdict::LaunchBound ? 1 : 0;
+            dataBound += row.verdict() == StepVerdict::DataBound ? 1 : 0;
         }
-    if (2 * launchBound <= all)
+    if (2 * (launchBound + dataBound) <= all)
         return;
+    const auto most = wordOf(dataBound > launchBound ? StepVerdict::DataBound : StepVerdict::LaunchBound);
     const auto firstHidden =
         std::stable_partition(table_.rows.begin(), table_.rows.end(),
                               [](const Advice& advice) { return !shortensKernels(advice.rule); });
     for (auto hidden = firstHidden; hidden != table_.rows.end(); ++hidden)
-        hidden->sentence += " Most steps are launch-bound: shorter kernels alone do not make them shorter.";
+        hidden->sentence +=
+            " Most steps are " + std::string(most) + ": shorter kernels alone do not make them shorter.";
 }
 
 bool Advisor::hasGpuFor(AdviceRule rule)

@@ -56,9 +56,13 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& rows, bool isOfSp
     mean.synchronizing = each(sum.synchronizing);
     mean.tracing = each(sum.tracing);
     mean.unexplained = each(sum.unexplained);
-    const auto unjudged = std::ranges::count(steps, true, &StepRow::isUnjudged);
+    const auto areMost = [&steps](bool StepRow::*fact) {
+        return 2 * static_cast<std::size_t>(std::ranges::count(steps, true, fact)) > steps.size();
+    };
     mean.verdict = StepRow{.onGpu = mean.onGpu,
-                           .isUnjudged = 2 * static_cast<std::size_t>(unjudged) > steps.size(),
+                           .hostDecides = areMost(&StepRow::hostDecides),
+                           .waitsForData = areMost(&StepRow::waitsForData),
+                           .isUnjudged = areMost(&StepRow::isUnjudged),
                            .partition = sum}
                        .verdict();
     return mean;
@@ -210,8 +214,15 @@ void read(RunOverview& overview, const store::RunReader& reader, RunId run,
     if (!span)
         overview.utilisation = utilisationOf(reader, overview.run);
     overview.choice = span ? StepChoice{} : stepChoice(reader, run, process);
-    overview.step = meanStepOf(steps(reader, {.run = run, .topology = process}, span).rows, span.has_value(),
-                               overview.choice);
+    const std::vector<StepRow> rows = steps(reader, {.run = run, .topology = process}, span).rows;
+    overview.step = meanStepOf(rows, span.has_value(), overview.choice);
+    if (overview.step) {
+        std::vector<ProcessChoice> withSteps = processChoices(overview.topology);
+        std::erase_if(withSteps, [&rows](const ProcessChoice& choice) {
+            return std::ranges::find(rows, choice.process, &StepRow::inRun) == rows.end();
+        });
+        overview.processWords = query::processWords(withSteps, process);
+    }
     if (!span && !cancelled())
         overview.start = startPhase(reader, run);
     if (overview.step && !cancelled()) {

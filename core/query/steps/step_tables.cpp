@@ -1,5 +1,6 @@
 #include "core/query/steps/step_tables.h"
 
+#include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/host_decides.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/analysis/time/unrecorded_work.h"
@@ -12,7 +13,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 namespace tilescope::query {
@@ -178,6 +181,81 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
     }
 }
 
+/// The time in which the threads of steps load data, by process.
+class LoadingTimes {
+public:
+    LoadingTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
+        : reader_(reader), topology_(topology)
+    {
+        StepPaths stepPaths(reader);
+        reader.eachRange({.run = run}, [&](const Range& range) {
+            if (stepPaths.isStep(range))
+                threads_.insert(range.thread);
+            add(range);
+            return true;
+        });
+        const auto addEach = [this](const auto& event) {
+            add(event);
+            return true;
+        };
+        reader.eachOp({.run = run}, addEach);
+        reader.eachFrame({.run = run}, addEach);
+        for (auto& [thread, list] : times_)
+            if (threads_.contains(thread) || threads_.empty())
+                std::ranges::move(list, std::back_inserter(ofProcess_[topology.of(thread)]));
+        for (auto& [process, list] : ofProcess_)
+            list = analysis::unionOf(std::move(list));
+    }
+    const std::map<ProcessIndex, std::vector<analysis::Interval>>& ofProcess() const { return ofProcess_; }
+
+private:
+    void add(const auto& event)
+    {
+        const auto [known, isNew] = names_.try_emplace(event.name, false);
+        if (isNew && event.name)
+            known->second = analysis::loadsData(reader_.text(event.name));
+        if (known->second)
+            times_[event.thread].push_back({event.start, event.end});
+    }
+
+    const store::RunReader& reader_;
+    const TopologyIndex& topology_;
+    std::unordered_map<StringId, bool> names_;
+    std::set<ThreadId> threads_; ///< of steps
+    std::map<ThreadId, std::vector<analysis::Interval>> times_;
+    std::map<ProcessIndex, std::vector<analysis::Interval>> ofProcess_;
+};
+
+/// Finds the steps in which the GPU is idle for want of data.
+void findDataWaits(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const auto isOpen = [](const StepRow& row) {
+        return row.verdict() == analysis::StepVerdict::LaunchBound;
+    };
+    const store::EventCounts counts = reader.counts(run);
+    if (counts.deviceEvents + counts.ops > kMostJudged || std::ranges::none_of(rows, isOpen))
+        return;
+    const ProcessFilter filter(reader, run, {});
+    const LoadingTimes loading(reader, run, filter.topology());
+    if (loading.ofProcess().empty())
+        return;
+    std::map<ProcessIndex, std::vector<analysis::Interval>> busy;
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        busy[filter.topology().of(event.device, event.stream)].push_back({event.start, event.end});
+        return true;
+    });
+    for (auto& [process, list] : busy)
+        list = analysis::unionOf(std::move(list));
+    for (StepRow& row : rows) {
+        const auto loads = loading.ofProcess().find(row.inRun);
+        if (!isOpen(row) || loads == loading.ofProcess().end())
+            continue;
+        const std::vector<analysis::Interval> idle =
+            analysis::difference(std::vector{row.partition.wall}, busy[row.inRun]);
+        row.waitsForData = 2 * lengthOf(analysis::intersection(idle, loads->second)) > lengthOf(idle);
+    }
+}
+
 /// Finds the steps of which a large part is due to what was not recorded.
 void findUnrecorded(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
 {
@@ -222,8 +300,10 @@ analysis::StepVerdict StepRow::verdict() const
     if (isUnjudged)
         return analysis::StepVerdict::Unjudged;
     const analysis::StepVerdict verdict = verdictOf(partition);
-    return hostDecides && verdict == analysis::StepVerdict::GpuBound ? analysis::StepVerdict::LaunchBound
-                                                                     : verdict;
+    if (hostDecides && verdict == analysis::StepVerdict::GpuBound)
+        return analysis::StepVerdict::LaunchBound;
+    return waitsForData && verdict == analysis::StepVerdict::LaunchBound ? analysis::StepVerdict::DataBound
+                                                                         : verdict;
 }
 
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const ProcessQuery& query,
@@ -321,6 +401,8 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
             }
             if (!span)
                 findUnrecorded(reader, run, std::span(table.rows).subspan(first));
+            if (!span)
+                findDataWaits(reader, run, std::span(table.rows).subspan(first));
             if (!span)
                 judgeBusySteps(reader, run, std::span(table.rows).subspan(first));
             if (asked.size() == 1)

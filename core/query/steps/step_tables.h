@@ -27,6 +27,7 @@ struct StepRow {
     std::string source = {};   ///< what marks the step (StepChoice)
     bool onGpu = false;        ///< false: there is only the wall
     bool hostDecides = false;  ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
+    bool waitsForData = false; ///< the host loads data for most of the time for which the GPU is idle
     bool isUnjudged = false;   ///< activities of the step are missing or have impossible times
     Nanoseconds unrecorded{0}; ///< analysis::UnrecordedWork, where it is so much that the step is not judged
     analysis::StepPartition partition = {};

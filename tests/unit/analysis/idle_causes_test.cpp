@@ -39,6 +39,17 @@ TEST(IdleCauses, LaunchingCountsForWhatIsLaunchedNext)
     EXPECT_EQ(of(causes, IdleCause::Unexplained).time, 5_ns + 20_ns) << "after the last launch";
 }
 
+TEST(IdleCauses, AfterTheLastActivityTheHostHasNotComeToItsNextLaunch)
+{
+    Step step;
+    step.reasons.isHostRecorded = true;
+    const auto causes = step.causes();
+    EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns + 25_ns + 20_ns);
+    EXPECT_EQ(of(causes, IdleCause::Launching).parts[0].group, 6U) << "of what was launched last";
+    EXPECT_EQ(of(causes, IdleCause::Launching).parts[0].atStake, 25_ns + 20_ns);
+    EXPECT_EQ(of(causes, IdleCause::Unexplained).time, 5_ns) << "launched, and not begun";
+}
+
 TEST(IdleCauses, AWaitCountsUntilTheNextLaunch)
 {
     Step step;

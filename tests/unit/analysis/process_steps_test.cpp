@@ -81,9 +81,9 @@ TEST(ProcessSteps, ThatWaitForTheDeviceTakeTheirHostRange)
     EXPECT_EQ(wallsOf(steps), (std::vector{between(0, 100), between(150, 250)}));
     const std::vector<StepPartition> parts = steps.partitions();
     EXPECT_EQ(parts[0].gpuBusy, 70_ns);
-    EXPECT_EQ(parts[0].launching, 20_ns);
+    EXPECT_EQ(parts[0].launching, 20_ns + 5_ns);
     EXPECT_EQ(parts[0].synchronizing, 5_ns);
-    EXPECT_EQ(parts[0].unexplained, 5_ns);
+    EXPECT_EQ(parts[0].unexplained, 0_ns);
 }
 
 TEST(ProcessSteps, AreNotHeldBackByACopyInTheBackground)

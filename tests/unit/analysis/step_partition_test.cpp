@@ -37,8 +37,9 @@ TEST(PartitionStep, IsExactOnAStepMadeByHand)
     EXPECT_EQ(step.gpuBusy, 300_ns);
     EXPECT_EQ(step.tracing, 40_ns);                // 300 to 340
     EXPECT_EQ(step.synchronizing, 10_ns + 100_ns); // 490 to 500, 600 to 700
-    EXPECT_EQ(step.launching, 100_ns + 150_ns);    // 0 to 100; 340 to the call that waits, at 490
-    EXPECT_EQ(step.unexplained, 20_ns);            // 700 to 720
+    EXPECT_EQ(step.launching,
+              100_ns + 150_ns + 20_ns); // 0 to 100; 340 to the call that waits, at 490; 700 to 720
+    EXPECT_EQ(step.unexplained, 0_ns);
     EXPECT_EQ(sumOf(step), 720_ns);
 }
 
@@ -59,7 +60,27 @@ TEST(PartitionStep, ALaunchThatWasRecordedLastsUntilItReturns)
 {
     FakeTrace trace;
     trace.call("cudaLaunchKernel", ApiKind::Launch, 10, 60).kernel("k", 80, 90).launchedAt(10);
-    EXPECT_EQ(partition(trace, 0, 100).launching, 60_ns);
+    const StepPartition step = partition(trace, 0, 100);
+    EXPECT_EQ(step.launching, 60_ns + 10_ns);
+    EXPECT_EQ(step.unexplained, 20_ns) << "launched, and not begun";
+}
+
+TEST(PartitionStep, AfterTheLastWorkTheHostHasNotComeToItsNextLaunch)
+{
+    FakeTrace trace;
+    trace.call("cudaLaunchKernel", ApiKind::Launch, 10, 60).kernel("k", 62, 90);
+    const StepPartition step = partition(trace, 0, 30'000'000);
+    EXPECT_EQ(step.launching, 60_ns + 29'999'910_ns) << "30 ms of Python";
+    EXPECT_EQ(verdictOf(step), StepVerdict::LaunchBound);
+    EXPECT_EQ(partition(trace, 100, 200).launching, 100_ns) << "a step that launches nothing";
+    EXPECT_EQ(partition(trace, 0, 10).unexplained, 10_ns) << "before the first launch of all";
+}
+
+TEST(PartitionStep, WithoutLaunchesAndWaitsNothingIsKnownOfTheHost)
+{
+    FakeTrace trace;
+    trace.kernel("k", 80, 90);
+    EXPECT_EQ(partition(trace, 0, 100).unexplained, 90_ns);
 }
 
 TEST(PartitionStep, TimeBetweenTheLastLaunchAndTheWaitingCallIsLaunching)
@@ -68,9 +89,9 @@ TEST(PartitionStep, TimeBetweenTheLastLaunchAndTheWaitingCallIsLaunching)
     trace.kernel("last of backward", 20, 30).launchedAt(10);
     trace.call("cudaDeviceSynchronize", ApiKind::Synchronize, 90, 95);
     const StepPartition step = partition(trace, 0, 100);
-    EXPECT_EQ(step.launching, 20_ns + 60_ns);
+    EXPECT_EQ(step.launching, 20_ns + 60_ns + 5_ns);
     EXPECT_EQ(step.synchronizing, 5_ns);
-    EXPECT_EQ(step.unexplained, 5_ns); // nothing was recorded after the wait
+    EXPECT_EQ(step.unexplained, 0_ns);
 }
 
 TEST(PartitionStep, WithoutAnyRecordAllIsUnexplained)
@@ -94,6 +115,8 @@ TEST(PartitionStep, AgreesWithLookingAtEveryNanosecond)
         std::bitset<kEnd + 20> sync;
         std::bitset<kEnd + 20> overhead;
         int last = 0;
+        int done = 0; // when the last work has ended
+        bool isHostKnown = false;
         for (int i = any(6); i > 0; --i) {
             const int launch = any(kEnd);
             const int start = launch + any(10);
@@ -102,11 +125,14 @@ TEST(PartitionStep, AgreesWithLookingAtEveryNanosecond)
             for (int t = start; t < end; ++t)
                 busy.set(static_cast<std::size_t>(t));
             last = std::max(last, launch);
+            done = end > start && start < kEnd ? std::max(done, std::min(end, kEnd)) : done;
+            isHostKnown |= launch > 0; // 0: unknown
         }
         for (int i = any(4); i > 0; --i) {
             const bool isSync = any(2) == 0;
             const int start = any(kEnd);
             const int end = start + any(20);
+            isHostKnown |= isSync;
             if (isSync)
                 last = std::max(last, start);
             trace.call("c", isSync ? ApiKind::Synchronize : ApiKind::Overhead, start, end);
@@ -115,11 +141,12 @@ TEST(PartitionStep, AgreesWithLookingAtEveryNanosecond)
         }
         StepPartition expected;
         for (std::size_t t = 0; t < kEnd; ++t)
-            ++(busy[t]                              ? expected.gpuBusy
-               : overhead[t]                        ? expected.tracing
-               : sync[t]                            ? expected.synchronizing
-               : t < static_cast<std::size_t>(last) ? expected.launching
-                                                    : expected.unexplained);
+            ++(busy[t]       ? expected.gpuBusy
+               : overhead[t] ? expected.tracing
+               : sync[t]     ? expected.synchronizing
+               : t < static_cast<std::size_t>(last) || (isHostKnown && t >= static_cast<std::size_t>(done))
+                   ? expected.launching
+                   : expected.unexplained);
         const StepPartition step = partition(trace, 0, kEnd);
         EXPECT_EQ(step.gpuBusy, expected.gpuBusy) << "trial " << trial << " of seed 31";
         EXPECT_EQ(step.tracing, expected.tracing) << "trial " << trial;
@@ -143,7 +170,7 @@ TEST(StepVerdict, NamesTheReasonForTheIdleTime)
     EXPECT_EQ(wordOf(verdictOf(step(84, 10, 3, 3))), "launch-bound");
     EXPECT_EQ(wordOf(verdictOf(step(10, 20, 60, 10))), "sync-bound");
     EXPECT_EQ(wordOf(verdictOf(step(10, 20, 10, 60))), "tracing-bound");
-    EXPECT_EQ(explain(step(62, 36, 1, 1)), "GPU busy 62.0 %, idle 36.0 % while the host launches");
+    EXPECT_EQ(explain(step(62, 36, 1, 1)), "GPU busy 62.0 %, idle 36.0 % while the host prepares launches");
 }
 
 } // namespace tilescope::analysis

@@ -130,7 +130,7 @@ TEST_F(Show, StepsArePartitionedToTheNanosecond)
         EXPECT_EQ(steps[step]["idle_launch_ns"], 25); // 10 before the first kernel, 15 before the last launch
         EXPECT_EQ(steps[step]["unexplained_ns"], 15);
         EXPECT_EQ(steps[step]["verdict"], "launch-bound");
-        EXPECT_EQ(steps[step]["why"], "GPU busy 60.0 %, idle 25.0 % while the host launches");
+        EXPECT_EQ(steps[step]["why"], "GPU busy 60.0 %, idle 25.0 % while the host prepares launches");
     }
     EXPECT_EQ(steps[2]["verdict"], "CPU");
     EXPECT_TRUE(steps[2]["gpu_busy_ns"].is_null());
