@@ -24,7 +24,7 @@ using query::Advice;
 
 constexpr double kFindingHeight = 22;
 constexpr int kMostFindings = 7; // before the list scrolls
-constexpr int kMostLines = 3;    // of a finding in a narrow window
+constexpr int kMostLines = 6;    // of a finding; a longer one loses its end
 
 /// The page that shows what a finding is about.
 QString pageOf(AdviceRule rule, bool hasHostStacks)
@@ -112,7 +112,9 @@ TableData adviceRows(const query::AdviceTable& advice)
               [&](const Advice& row) { return makeBar(advice.percent(row.atStake), 100); });
     maker.add(of.sentence, 0,
               [&](TableCell& cell, const Advice& row) { cell.exact = wholeText(advice, row); });
-    return maker.table(advice.rows, [](const Advice&) { return Swatch{}; });
+    TableData table = maker.table(advice.rows, [](const Advice&) { return Swatch{}; });
+    table.columns.back().sentence = true;
+    return table;
 }
 
 AdvicePanel::AdvicePanel(QWidget* parent)

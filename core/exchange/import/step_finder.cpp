@@ -139,13 +139,15 @@ struct Executions {
     std::vector<StepCandidate> list = {};
     std::int64_t time = 0;
 
-    std::int64_t span() const { return list.back().end - list.front().start; }
-    /// Whether several executions of another function belong to each of these.
+    std::int64_t begin() const { return list.front().start; }
+    std::int64_t end() const { return list.back().end; }
+    /// Whether several executions of another function belong to each of these: they are executed during most of its time.
     bool repeat(const Executions& other) const
     {
         constexpr double kMost = 0.8;
+        const std::int64_t common = std::min(end(), other.end()) - std::max(begin(), other.begin());
         return 2 * list.size() <= other.list.size() &&
-               static_cast<double>(span()) >= kMost * static_cast<double>(other.span());
+               static_cast<double>(common) >= kMost * static_cast<double>(other.end() - other.begin());
     }
 };
 

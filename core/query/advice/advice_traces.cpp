@@ -25,11 +25,14 @@ const TracedProcess* processFor(const RunTopology& topology, const ProcessQuery&
     return topology.processes.size() > 1 ? chosen : nullptr;
 }
 
-void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces)
+void leaveOutThoseWithoutSteps(std::vector<AdviceTrace>& traces, std::vector<ProcessChoice>& processes)
 {
     const auto hasSteps = [](const AdviceTrace& trace) { return !trace.isWhole && !trace.walls.empty(); };
-    if (std::ranges::any_of(traces, hasSteps))
-        std::erase_if(traces, [&](const AdviceTrace& trace) { return !hasSteps(trace); });
+    if (std::ranges::none_of(traces, hasSteps))
+        return;
+    std::size_t next = 0;
+    std::erase_if(processes, [&](const ProcessChoice&) { return !hasSteps(traces[next++]); });
+    std::erase_if(traces, [&](const AdviceTrace& trace) { return !hasSteps(trace); });
 }
 
 using AdviceReadings = PerProcess<AdviceReading>;
@@ -108,11 +111,10 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
         traces.run = chooseRun(reader, run);
         traces.choice = stepChoice(reader, traces.run.run, topology);
         AdvisedRun all(reader, traces.run, traces.choice, traces.sources, cancelled);
-        const std::vector<ProcessChoice> choices = processChoices(all.topology);
+        std::vector<ProcessChoice> choices = processChoices(all.topology);
         AdviceReadings readings;
         const bool ofEach = topology.empty() && !choices.empty();
         if (ofEach) {
-            traces.process = processWords(choices, {});
             for (const ProcessChoice& choice : choices)
                 readings.emplace(all, choice.query, processFor(all.topology, choice.query));
         } else {
@@ -130,8 +132,10 @@ AdviceTraces adviceTraces(const store::RunReader& reader, std::optional<RunId> r
         addToReadings(all, readings);
         for (AdviceReading& each : readings.list())
             traces.processes.push_back(each.take());
-        if (ofEach)
-            leaveOutThoseWithoutSteps(traces.processes);
+        if (ofEach) {
+            leaveOutThoseWithoutSteps(traces.processes, choices);
+            traces.process = processWords(choices, {});
+        }
     });
     return traces;
 }

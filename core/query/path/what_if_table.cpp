@@ -119,6 +119,7 @@ public:
         const std::vector<RecordedStep> steps = pathSteps(reader_, run_.run, filter_.topology(), cancelled_);
         if (steps.empty() || cancelled_())
             return table;
+        areSteps_ = steps.front().step != kNoStep;
         simulate(steps);
         if (cancelled_())
             return table;
@@ -247,11 +248,12 @@ private:
     {
         for (std::size_t i = 0; i < selections_.size(); ++i)
             if (selected_[i] == Nanoseconds(0))
-                throw Error{.what = "run " + std::to_string(run_.run.value) + " has no work '" +
-                                    selections_[i].key() + "'",
-                            .where = selections_[i].option(),
-                            .remedy =
-                                "name a family, a kernel or a path with /: show FILE kernels --group family"};
+                throw Error{
+                    .what = (areSteps_ ? "the steps of run " + std::to_string(run_.run.value) + " have"
+                                       : "run " + std::to_string(run_.run.value) + " has") +
+                            " no work '" + selections_[i].key() + "'",
+                    .where = selections_[i].option(),
+                    .remedy = "name a family, a kernel or a path with /: show FILE kernels --group family"};
         if (query_.freeCommunication && communication_ == Nanoseconds(0))
             throw Error{.what = "run " + std::to_string(run_.run.value) + " has no communication",
                         .where = "--free communication",
@@ -346,6 +348,7 @@ private:
     store::RunRecord run_;
     ProcessFilter filter_;
     PathGraphs graphs_;
+    bool areSteps_ = false; ///< otherwise the whole recording is one
     bool hasGraphBranches_ = false;
     const bool onGpu_;
     StepChoice choice_;

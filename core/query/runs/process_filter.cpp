@@ -147,6 +147,8 @@ std::string wordsFor(std::span<const ProcessChoice> choices, const ProcessQuery&
         });
         return chosen == choices.end() ? std::string() : chosen->title;
     }
+    if (choices.size() == 1)
+        return choices.front().title;
     const bool areRanks = std::ranges::all_of(
         choices, [](const ProcessChoice& choice) { return choice.query.rank.has_value(); });
     return std::string(before) + " " + std::to_string(choices.size()) + (areRanks ? " ranks" : " processes");

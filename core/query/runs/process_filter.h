@@ -47,7 +47,7 @@ std::vector<ProcessChoice> deviceChoices(const RunTopology& topology);
 
 /// What figures of a step are of: "rank 1", or "mean of 2 ranks" if the query names no process. Empty in a run of one
 /// process.
-/// \param processes  of the run, as processChoices() returns them
+/// \param processes  of the run, as processChoices() returns them; some have no steps and are left out
 std::string processWords(std::span<const ProcessChoice> processes, const ProcessQuery& query);
 /// The same of sums: "rank 1", or "all 2 ranks".
 std::string sumWords(std::span<const ProcessChoice> processes, const ProcessQuery& query);

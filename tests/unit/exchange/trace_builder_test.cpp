@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/exchange/import/step_finder.h"
 #include "core/exchange/tables/sections.h"
+#include "core/query/advice/advice_table.h"
 #include "core/query/advice/answers.h"
 #include "core/query/kernels/kernel_stats.h"
 #include "core/query/kernels/kernel_tables.h"
@@ -574,6 +575,14 @@ TEST(StepFinder, StepsOfJaxAreModulesThatXlaNames)
     EXPECT_EQ(found.source, "executions of train_step (JAX)");
     EXPECT_THAT(startsOf(found), ElementsAre(0, 100, 200, 300, 400));
 
+    std::vector<StepCandidate>
+        all; // the set-up takes longer than all steps, and executes a function less often
+    for (std::int64_t i = 0; i < 3; ++i)
+        all.push_back(
+            {"XlaModule:#hlo_module=jit__normal,program_id=2#", 0, 1, 300 * i - 900, 300 * i - 890, false});
+    all.insert(all.end(), ranges.begin(), ranges.end());
+    EXPECT_EQ(stepsFromRanges(all, -1000).source, "executions of train_step (JAX)");
+
     for (StepCandidate& each : ranges) // a function of the set-up
         if (each.name == kStep)
             each.start = each.end = 0;
@@ -669,6 +678,83 @@ TEST_F(TraceBuilding, AMarkAtTheEndOfTheRecordingIsNoTypicalStep)
     EXPECT_EQ(choice.summary, "1 of 2 steps; step 2 has no work for the GPU (50.0 µs)");
     EXPECT_TRUE(choice.isTypical(0, 1)) << "the only step with work";
     EXPECT_EQ(choice.whyNot(0, 2), "has no work for the GPU, unlike the others");
+}
+
+TEST_F(TraceBuilding, TimeBeforeTheFirstStepHasItsCauses)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    builder.addApiCall(thread, "cudaDeviceGetStreamPriorityRange", 1, at(0), at(4 * kSecond));
+    builder.addRange(thread, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at(4 * kSecond),
+                     at(4 * kSecond + kSecond / 2));
+    for (int i = 0; i < 2; ++i)
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at((5 + i) * kSecond),
+                         at((6 + i) * kSecond));
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(5 * kSecond + 1'000), at(5 * kSecond + 2'000));
+    builder.addActivity(kernel(process, "gemm", 5, 5 * kSecond + 10'000, 5 * kSecond + 900'000));
+    const store::RunReader reader = finished();
+    const std::optional<query::StartPhase> start = query::startPhase(reader, run);
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->time.length().count(), 5 * kSecond);
+    EXPECT_EQ(
+        start->text(),
+        "Before the first step: 5.00 s, of which 4.00 s of CUDA initialisation and 500 ms of data loading.");
+}
+
+TEST_F(TraceBuilding, ARecordingThatBeginsWithItsFirstStepHasNoTimeBefore)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    builder.addRange(thread, "ProfilerStep#0", at(0), at(1'000'000));
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(1'000), at(2'000));
+    builder.addActivity(kernel(process, "gemm", 5, 10'000, 900'000));
+    const store::RunReader reader = finished();
+    EXPECT_FALSE(query::startPhase(reader, run));
+}
+
+TEST_F(TraceBuilding, AStepWhoseGpuWaitsForDataIsDataBound)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1});
+    const ThreadId thread = builder.thread(process, 1);
+    const ThreadId other = builder.thread(process, 2);
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t start = i * 1'000'000;
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at(start), at(start + 1'000'000));
+        // In the second step, another thread loads.
+        builder.addRange(i == 0 ? thread : other,
+                         "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at(start + 1'000),
+                         at(start + 700'000));
+        builder.addApiCall(thread, "cudaLaunchKernel", 5 + static_cast<std::uint32_t>(i), at(start + 710'000),
+                           at(start + 715'000));
+        builder.addActivity(
+            kernel(process, "gemm", 5 + static_cast<std::uint32_t>(i), start + 720'000, start + 900'000));
+    }
+    const store::RunReader reader = finished();
+    const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(wordOf(rows[0].verdict()), "data-bound");
+    EXPECT_EQ(wordOf(rows[1].verdict()), "launch-bound");
+    const Table table =
+        tableOf(std::make_shared<const query::StepsTable>(query::steps(reader, {.run = run})));
+    const auto why = std::ranges::find(table.columns, "why", &Column::key);
+    ASSERT_NE(why, table.columns.end());
+    EXPECT_THAT(std::get<std::string>(why->cell(0)), HasSubstr("most of it to load data"));
+}
+
+TEST_F(TraceBuilding, AMeanIsOfTheProcessesThatHaveSteps)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 1, .name = "python"});
+    const ProcessIndex helper = builder.addProcess({.pid = 2, .name = "python"});
+    const ThreadId thread = builder.thread(process, 1);
+    for (int i = 0; i < 2; ++i)
+        builder.addRange(thread, "ProfilerStep#" + std::to_string(i), at(i * 1'000'000),
+                         at((i + 1) * 1'000'000));
+    builder.addApiCall(thread, "cudaLaunchKernel", 5, at(1'000), at(2'000));
+    builder.addActivity(kernel(process, "gemm", 5, 10'000, 900'000));
+    builder.addActivity(kernel(helper, "gemm", 6, 10'000, 20'000));
+    const store::RunReader reader = finished();
+    EXPECT_EQ(query::advice(reader, run).process, "python 1");
 }
 
 TEST_F(TraceBuilding, ModulesInTheClosureOfAnOptimizerAreNoPartOfIt)
