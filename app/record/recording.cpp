@@ -747,8 +747,8 @@ void Recording::giveUp(std::string_view reason) noexcept
     try {
         if (!file_ || !file_->addFact("record_ended", std::string(reason)) || !file_->exists())
             sayEnd(reason);
-        if (trace::PcSampler* pcSampler = pcSamplerIfAny())
-            withDriver([&] { pcSampler->stop(); });
+        if (trace::PcSampler* pcSampler = pcSamplerIfAny()) // the program goes on: it cannot be stopped
+            withDriver([&] { pcSampler->setOn(false); });
         if (trace::CuptiSession* session = sessionIfAny())
             withDriver([session] {
                 trace::Losses ignored;

@@ -117,19 +117,18 @@ bool PcSampler::lockFor(int milliseconds) noexcept
 
 bool PcSampler::setOn(bool on) noexcept
 {
-    on_.store(on);
-    if (!lockFor(kLongWait))
+    if (!lockFor(kLongWait)) {
+        on_.store(on);
         return false;
+    }
     const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
     try {
         takeInChanges();
+        drainAll(); // what was sampled until now
+        on_.store(on);
         for (const auto& context : contexts_)
             if (on)
                 start(*context);
-            else
-                end(*context);
-        if (!on)
-            releaseClaims();
     } catch (...) {
         noteTrouble("kernels were not sampled: no memory is left");
     }
@@ -145,7 +144,18 @@ void PcSampler::stop() noexcept
     changed_.notifyAll();
     if (thread_.joinable())
         thread_.join();
-    setOn(false);
+    if (lockFor(kLongWait)) {
+        const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
+        try {
+            takeInChanges();
+            for (const auto& context : contexts_)
+                end(*context);
+            releaseClaims();
+        } catch (...) {
+            noteTrouble("samples of kernels are missing: no memory is left");
+        }
+    }
+    on_.store(false);
 }
 
 void PcSampler::run() noexcept
@@ -467,6 +477,8 @@ void PcSampler::drain(Context& context)
 
 void PcSampler::add(const Context& context, const CUpti_PCSamplingData& data)
 {
+    if (!on_.load())
+        return;
     const MutexLock lock(mutex_);
     counts_.dropped += data.droppedSamples;
     counts_.others += data.nonUsrKernelsTotalSamples;

@@ -71,10 +71,12 @@ public:
     PcSampler(const PcSamplingApi& api, std::filesystem::path folder, MayBegin mayBegin);
     ~PcSampler() override;
 
-    /// Starts or stops sampling in every context. Does not wait for the device.
+    /// Starts to count samples in every context, or counts no more. Does not wait for the device. Once it has begun, the
+    /// hardware goes on sampling until stop(): cuptiPCSamplingDisable() never returns if another thread launches meanwhile,
+    /// and nor does that thread (CUPTI 13.0: each has a lock that the other one waits for).
     /// \return  whether it could; false: CUPTI was in use for too long
     bool setOn(bool on) noexcept;
-    /// Stops sampling for good and ends the thread. What is left can then be taken.
+    /// Stops sampling for good and ends the thread. What is left can then be taken. No thread launches any more.
     void stop() noexcept;
 
     /// Any thread.
