@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -35,16 +36,41 @@ std::uint32_t textSize(const fs::path& file)
     return stated;
 }
 
-std::string textDigest(const fs::path& file)
+/// Of the first `most` bytes of a file's text.
+std::string textDigest(const fs::path& file, std::uint64_t most)
 {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
     InflatedFile input(file);
-    std::string piece(kPiece, '\0');
+    std::string piece(static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, most)), '\0');
     Sha256 sum;
-    while (const std::size_t got = input.read(piece.data(), piece.size()))
+    for (std::uint64_t left = most; left > 0;) {
+        const std::size_t got =
+            input.read(piece.data(), static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), left)));
+        if (got == 0)
+            break;
         sum.add(std::string_view(piece).substr(0, got));
+        left -= got;
+    }
     return sum.digest();
 }
+
+/// The digests of texts, each read once.
+class TextDigests {
+public:
+    explicit TextDigests(std::uint64_t most) : most_(most) {}
+
+    const std::string& of(const SourceFile& file)
+    {
+        std::string& digest = known_[&file];
+        if (digest.empty())
+            digest = textDigest(file.path, most_);
+        return digest;
+    }
+
+private:
+    const std::uint64_t most_;
+    std::map<const SourceFile*, std::string> known_;
+};
 
 /// `vm` for `vm.xplane.pb`; none for other names.
 std::optional<fs::path> stemOf(const fs::path& file, std::string_view ending)
@@ -72,13 +98,10 @@ std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
         if (const auto stem = stemOf(file.path, ".xplane.pb"))
             profiles[*stem] = nameOf(file);
     std::map<std::uint32_t, std::vector<const SourceFile*>> bySize;
-    std::map<const SourceFile*, std::string> digests;
-    const auto digestOf = [&](const SourceFile& file) -> const std::string& {
-        std::string& digest = digests[&file];
-        if (digest.empty())
-            digest = textDigest(file.path);
-        return digest;
-    };
+    // A file of several gzip members states the size of the last one, and traces of ranks may be equally long: most differ soon.
+    constexpr std::uint64_t kBeginning = std::uint64_t{1} << 16;
+    TextDigests beginnings(kBeginning);
+    TextDigests wholes(std::numeric_limits<std::uint64_t>::max());
     std::vector<bool> isRepeated(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
         const std::string name = nameOf(files[i]);
@@ -91,7 +114,8 @@ std::vector<RepeatedFile> takeRepeatedFiles(std::vector<SourceFile>& files)
             continue;
         std::vector<const SourceFile*>& alike = bySize[textSize(files[i].path)];
         for (const SourceFile* earlier : alike)
-            if (!isRepeated[i] && digestOf(*earlier) == digestOf(files[i])) {
+            if (!isRepeated[i] && beginnings.of(*earlier) == beginnings.of(files[i]) &&
+                wholes.of(*earlier) == wholes.of(files[i])) {
                 repeated.push_back({name, nameOf(*earlier)});
                 isRepeated[i] = true;
             }
