@@ -1,12 +1,14 @@
 """Lets a measured program run its steps in turns with others, so that their start-up may overlap and their steps do not.
 
 With --turns the program prints the line "ready" after its warm-up. It then runs one block of steps for each line of its
-standard input and prints the median and the fastest of its steps as {"step_ms": …, "quiet_ms": …}, and, of a step, the mean
-processor time of the program's threads, "own_ms", and of the recorder's, "recorder_ms", the same by the names of the threads,
-"threads_ms", and page faults and switches of the program's threads, "counts". Without --turns it runs one block.
+standard input and prints its process and the median and the fastest of its steps as {"process": …, "step_ms": …,
+"quiet_ms": …}, and, of a step, the mean processor time of the program's threads, "own_ms", and of the recorder's,
+"recorder_ms", the same by the names of the threads, "threads_ms", and page faults and switches of the program's threads,
+"counts". Without --turns it runs one block.
 """
 
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -71,7 +73,7 @@ def run(options, step, synchronize):
         times = sorted(block(options.steps))
         names, own, recorder, counts = taken(before, read_threads())
         each = 1e-6 / options.steps
-        print(json.dumps({"step_ms": 1000 * statistics.median(times), "quiet_ms": 1000 * times[0], "own_ms": own * each,
+        print(json.dumps({"process": os.getpid(), "step_ms": 1000 * statistics.median(times), "quiet_ms": 1000 * times[0], "own_ms": own * each,
                           "recorder_ms": recorder * each,
                           "threads_ms": {name: round(spent * each, 4) for name, spent in names.items() if spent > 0},
                           "counts": {name: count / options.steps for name, count in counts.items()}}), flush=True)
