@@ -129,6 +129,12 @@ int main(int argc, char** argv)
             threads.emplace_back([] { runGamma(1.5); });
         for (std::thread& thread : threads)
             thread.join();
+    } else if (name == "long") { // for parts of a program
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 3; ++i)
+            threads.emplace_back([] { runGamma(4); });
+        for (std::thread& thread : threads)
+            thread.join();
     } else if (name == "reset") { // the context ends and a new one begins
         runGamma(0.7);
         CHECK(cudaDeviceReset());

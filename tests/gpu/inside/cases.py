@@ -18,13 +18,14 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 VERSIONS = HERE.parent / "record" / "cuda_versions.py"
-SECONDS = 60
+SECONDS = 40
 
 TORCH = """
 import torch
@@ -60,6 +61,23 @@ work(400)
 proton.finalize()
 print("proton ended")
 """,
+    # Another thread launches without a pause, also where the recording of a part ends; a daemon even at the end.
+    "other-thread": TORCH + """
+import threading
+ends = False
+def launch():
+    y = torch.zeros(64, device="cuda")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        while not ends: y.add_(1)
+thread = threading.Thread(target=launch, daemon=DAEMON); thread.start()
+model = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3); b = torch.randn(256, 1024, device="cuda")
+for _ in range(400):
+    model(b).square().mean().backward(); optimizer.step(); optimizer.zero_grad()
+torch.cuda.synchronize()
+if not DAEMON: ends = True; thread.join()
+print("trained", flush=True)
+""",
     "torch": TORCH + """
 import time
 end = time.time() + SECONDS
@@ -71,11 +89,16 @@ failures = []
 
 
 def run(words, seconds=SECONDS, **options):
+    """With all of its processes ended where it takes too long."""
+    started = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, **options)
     try:
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=seconds, **options)
-    except subprocess.TimeoutExpired as error:
-        return subprocess.CompletedProcess(words, "HANGS", error.stdout or "", error.stderr or "")
-    return done
+        out, err = started.communicate(timeout=seconds)
+        return subprocess.CompletedProcess(words, started.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+        out, err = started.communicate()
+        return subprocess.CompletedProcess(words, "HANGS", out, err)
 
 
 def told(text):
@@ -177,9 +200,25 @@ def cuda_programs(options):
         judge(name, bare, recorded, extra, "either" if name == "exit" else "samples")
 
 
+def parts_of_a_program(options):
+    """The recording of a part ends while the program launches."""
+    if options.only and "parts" not in options.only:
+        return
+    program = compiled(options)
+    bare = run([program, "long"])
+    for flags in (["--seconds", "2"], ["--delay", "1"]):
+        judge("long " + " ".join(flags), bare, Recorded(options, "long", [program, "long"], ["--inside", *flags]), (), "samples")
+    for daemon, flags in (("False", ["--steps", "100:200"]), ("False", ["--metrics"]), ("True", [])):
+        script = options.keep / "other-thread.py"
+        script.write_text(PROGRAMS["other-thread"].replace("DAEMON", daemon))
+        bare = run([sys.executable, script])
+        recorded = Recorded(options, "other-thread", [sys.executable, script], ["--inside", *flags])
+        judge(f"other thread, daemon {daemon}, {' '.join(flags)}", bare, recorded)
+
+
 def rivals(options):
     for name, text in PROGRAMS.items():
-        if name == "torch" or (options.only and name not in options.only):
+        if name in ("torch", "other-thread") or (options.only and name not in options.only):
             continue
         if name.startswith("proton") and not importlib.util.find_spec("triton.profiler"):
             print(f"skip  {name}: this Triton has no profiler", flush=True)
@@ -281,11 +320,11 @@ def main():
     parser.add_argument("--tilescope", default="tilescope", type=os.path.abspath)
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--cuda", nargs="*", default=[])
-    parser.add_argument("--only", type=lambda text: text.split(","), help="names: contexts, unload, …, ncu, beside, unprivileged")
+    parser.add_argument("--only", type=lambda text: text.split(","), help="names: contexts, unload, …, parts, ncu, beside, unprivileged")
     options = parser.parse_args()
     options.keep = options.keep.absolute()
     options.keep.mkdir(parents=True, exist_ok=True)
-    for part in (cuda_programs, ncu, rivals, beside, unprivileged, versions):
+    for part in (cuda_programs, parts_of_a_program, ncu, rivals, beside, unprivileged, versions):
         start = time.monotonic()
         part(options)
         print(f"      {part.__name__}: {time.monotonic() - start:.0f} s", flush=True)
