@@ -15,8 +15,9 @@ namespace {
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
-constexpr std::array<std::string_view, 10> kKeys{"name", "match", "fp32",   "tf32", "bf16",
-                                                 "fp16", "fp8",   "memory", "link", "source"};
+constexpr double kMega = 1e6;
+constexpr std::array<std::string_view, 11> kKeys{"name", "match",  "fp32", "tf32",  "bf16",  "fp16",
+                                                 "fp8",  "memory", "link", "clock", "source"};
 
 DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
 {
@@ -31,6 +32,8 @@ DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
             sheet.bytes = entry.second.as<double>() * kGiga;
         else if (key == "link")
             sheet.link = entry.second.as<double>() * kGiga;
+        else if (key == "clock")
+            sheet.clock = entry.second.as<double>() * kMega;
         else if (key == "source")
             sheet.source = entry.second.as<std::string>();
         else if (const auto precision = fromWord<Precision>(key))

@@ -18,6 +18,7 @@ struct DeviceSheet {
     std::vector<std::string> match = {};    ///< words that must all occur in the driver's name of the device
     std::map<Precision, double> flops = {}; ///< FLOP/s of dense matmuls, without sparsity
     std::optional<double> bytes = {};       ///< B/s of its memory
+    std::optional<double> clock = {};       ///< Hz of the multiprocessors at which flops hold
     std::optional<double> link = {};        ///< B/s that the device sends to other GPUs over NVLink
     std::string source = {};
 

@@ -311,6 +311,9 @@ private:
         if (!ceilings.sheet.flops)
             return;
         row.tensorRate = *row.values[*tensor].mean / kWholePercent * *ceilings.sheet.flops;
+        const auto clock = table_.find(kGpcClock);
+        if (clock && row.values[*clock].mean && sheet_ && sheet_->clock)
+            row.tensorRate = *row.tensorRate * *row.values[*clock].mean / *sheet_->clock;
         if (const double time = *row.tensorRate * static_cast<double>(row.time.count()); time > mostFlops_) {
             mostFlops_ = time;
             table_.ceilings = ceilings;

@@ -58,9 +58,9 @@ struct MetricsRow {
     std::vector<MetricValue> values = {};  ///< of MetricsTable::metrics
     /// Bytes of device memory that the samples stand for in `time`, read and written; none: one of them has no mean.
     std::optional<double> dramBytes = {};
-    /// FLOP/s at most: the share of the time in which the tensor pipe works, of what the data sheet says it can do at the
-    /// precision in the kernel's name, otherwise at that of most of the run's arithmetic. None: no mean, or no data sheet;
-    /// of steps none.
+    /// FLOP/s: the share of the time in which the tensor pipe works, of what the data sheet says it can do at the precision
+    /// in the kernel's name, otherwise at that of most of the run's arithmetic, at the sampled clock of the multiprocessors;
+    /// at most, if that clock or the data sheet's is unknown. None: no mean, or no data sheet; of steps none.
     std::optional<double> tensorRate = {};
     /// Bytes that the ops behind the row's kernels read and write at least; none: unknown, or only of a part of them.
     std::optional<std::int64_t> opBytes = {};

@@ -40,6 +40,7 @@ protected:
         double tensor = 0; ///< %
         double dramRead = 0;
         double dramWrite = 0;
+        double clock = 0; ///< Hz; 0: not sampled
     };
     struct Samples {
         std::string reason;
@@ -94,6 +95,8 @@ protected:
             tracks.push_back(metricTrack(kTensorActive, recorded.metrics->tensor));
             tracks.push_back(metricTrack(kDramRead, recorded.metrics->dramRead));
             tracks.push_back(metricTrack(kDramWrite, recorded.metrics->dramWrite));
+            if (recorded.metrics->clock > 0)
+                tracks.push_back(metricTrack(kGpcClock, recorded.metrics->clock));
         }
         if (recorded.slow) {
             const auto [from, to] = *recorded.slow;
@@ -279,6 +282,16 @@ TEST_F(HardwareAdvice, KernelsHaveTheRateOfTheirTensorPipeAndTheBytesOfDeviceMem
     EXPECT_NEAR(table.rows[0].tensorRate.value(), 0.4 * *table.ceilings.sheet.flops, 1e6);
     EXPECT_EQ(table.rows[0].dramBytes, sampled.rows[0].dramBytes);
     EXPECT_EQ(metrics(reader, {.group = MetricsGroup::Step}).rows[0].tensorRate, std::nullopt);
+}
+
+// 132 multiprocessors of an H200 with 4,096 FLOP in bf16 a cycle each.
+TEST_F(HardwareAdvice, TheRateOfTheTensorPipeIsThatAtTheSampledClock)
+{
+    write({.shapes = "bf16[1024, 1024] bf16[1024, 1024]",
+           .metrics = Metrics{.tensor = 40, .dramRead = 50, .dramWrite = 10, .clock = 1.5e9}});
+    const MetricsTable sampled = metrics(store::RunReader(file_), {});
+    ASSERT_EQ(sampled.rows.size(), 1U);
+    EXPECT_NEAR(sampled.rows[0].tensorRate.value(), 0.4 * 132 * 4096 * 1.5e9, 1e11);
 }
 
 } // namespace tilescope::query
