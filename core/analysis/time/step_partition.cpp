@@ -116,9 +116,9 @@ StepPartition partitionStep(Interval wall, std::span<const DeviceEvent> device,
 
 std::string_view wordOf(StepVerdict verdict)
 {
-    static constexpr std::array<std::string_view, 8> words{"GPU-bound",     "launch-bound", "sync-bound",
+    static constexpr std::array<std::string_view, 9> words{"GPU-bound",     "launch-bound", "sync-bound",
                                                            "tracing-bound", "unexplained",  "CPU",
-                                                           "not judged",    "data-bound"};
+                                                           "not judged",    "data-bound",   "rank-bound"};
     return words[static_cast<std::size_t>(verdict)];
 }
 

@@ -139,9 +139,10 @@ Table tableOf(std::shared_ptr<const query::StepsTable> steps)
                         if (!row.onGpu)
                             return Cell();
                         return cellOf(explain(row.partition) +
-                                      (row.hostDecides    ? ", but its work waits for the launches"
-                                       : row.waitsForData ? ", most of it to load data"
-                                                          : ""));
+                                      (row.hostDecides     ? ", but its work waits for the launches"
+                                       : row.waitsForData  ? ", most of it to load data"
+                                       : row.waitsForRanks ? ", but collectives wait for other ranks"
+                                                           : ""));
                     },
                     {.keep = 0, .elidable = true})})
         table.columns.push_back(std::move(each));

@@ -62,6 +62,7 @@ std::optional<MeanStep> meanStepOf(const std::vector<StepRow>& rows, bool isOfSp
     mean.verdict = StepRow{.onGpu = mean.onGpu,
                            .hostDecides = areMost(&StepRow::hostDecides),
                            .waitsForData = areMost(&StepRow::waitsForData),
+                           .waitsForRanks = areMost(&StepRow::waitsForRanks),
                            .isUnjudged = areMost(&StepRow::isUnjudged),
                            .partition = sum}
                        .verdict();

@@ -1,5 +1,6 @@
 #include "core/query/steps/step_tables.h"
 
+#include "core/analysis/ranks/matched_collectives.h"
 #include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/host_decides.h"
 #include "core/analysis/time/process_steps.h"
@@ -8,6 +9,7 @@
 #include "core/model/unjudged_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/runs/selection.h"
 #include "core/query/runs/step_paths.h"
 
 #include <algorithm>
@@ -256,6 +258,53 @@ void findDataWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
     }
 }
 
+/// Finds the steps in which the GPU is busy with collectives that wait for other ranks. Time in which other work runs beside them
+/// does not count.
+void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const auto isOpen = [](const StepRow& row) { return row.verdict() == analysis::StepVerdict::GpuBound; };
+    const ProcessFilter filter(reader, run, {});
+    const std::vector<Collective> records =
+        filter.topology().hasSeveral() ? reader.collectives(run) : std::vector<Collective>();
+    if (records.empty() || reader.counts(run).deviceEvents > kMostJudged ||
+        std::ranges::none_of(rows, isOpen))
+        return;
+    std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
+    std::set<std::pair<ProcessIndex, CorrelationId>> kernels;
+    for (const analysis::MatchedCollective& matched :
+         analysis::matchCollectives(records, {}, filter.topology(), textsOf(reader))) {
+        Timestamp ready = Timestamp::min();
+        for (const analysis::CollectivePart& part : matched.parts)
+            ready = std::max(ready, part.time.start);
+        for (const analysis::CollectivePart& part : matched.parts)
+            if (matched.overlaps() && records[part.record].device) {
+                waits[part.process].push_back({part.time.start, ready});
+                kernels.emplace(part.process, records[part.record].correlation);
+            }
+    }
+    std::map<ProcessIndex, std::vector<analysis::Interval>> others;
+    reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
+        const ProcessIndex process = filter.topology().of(event.device, event.stream);
+        if (!kernels.contains({process, event.correlation}))
+            others[process].push_back({event.start, event.end});
+        return true;
+    });
+    for (auto& [process, list] : waits)
+        list = analysis::difference(analysis::unionOf(std::move(list)),
+                                    analysis::unionOf(std::move(others[process])));
+    for (StepRow& row : rows) {
+        if (!isOpen(row))
+            continue;
+        const Nanoseconds waiting =
+            lengthOf(analysis::intersection(waits[row.inRun], std::vector{row.partition.wall}));
+        analysis::StepPartition without = row.partition;
+        without.gpuBusy -= waiting;
+        row.waitsForRanks = verdictOf(without) != analysis::StepVerdict::GpuBound &&
+                            waiting >= std::max({without.launching, without.synchronizing, without.tracing,
+                                                 without.unexplained});
+    }
+}
+
 /// Finds the steps of which a large part is due to what was not recorded.
 void findUnrecorded(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
 {
@@ -300,6 +349,8 @@ analysis::StepVerdict StepRow::verdict() const
     if (isUnjudged)
         return analysis::StepVerdict::Unjudged;
     const analysis::StepVerdict verdict = verdictOf(partition);
+    if (waitsForRanks && verdict == analysis::StepVerdict::GpuBound)
+        return analysis::StepVerdict::RankBound;
     if (hostDecides && verdict == analysis::StepVerdict::GpuBound)
         return analysis::StepVerdict::LaunchBound;
     return waitsForData && verdict == analysis::StepVerdict::LaunchBound ? analysis::StepVerdict::DataBound
@@ -403,6 +454,8 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
                 findUnrecorded(reader, run, std::span(table.rows).subspan(first));
             if (!span)
                 findDataWaits(reader, run, std::span(table.rows).subspan(first));
+            if (!span)
+                findRankWaits(reader, run, std::span(table.rows).subspan(first));
             if (!span)
                 judgeBusySteps(reader, run, std::span(table.rows).subspan(first));
             if (asked.size() == 1)

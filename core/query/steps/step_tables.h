@@ -24,12 +24,13 @@ struct StepRow {
     ProcessIndex inRun = {};  ///< none: the only process
     std::string leftOut = {}; ///< why the step is not typical (StepChoice); empty: it is
     StepType type = StepType::Other;
-    std::string source = {};   ///< what marks the step (StepChoice)
-    bool onGpu = false;        ///< false: there is only the wall
-    bool hostDecides = false;  ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
-    bool waitsForData = false; ///< the host loads data for most of the time for which the GPU is idle
-    bool isUnjudged = false;   ///< activities of the step are missing or have impossible times
-    Nanoseconds unrecorded{0}; ///< analysis::UnrecordedWork, where it is so much that the step is not judged
+    std::string source = {};    ///< what marks the step (StepChoice)
+    bool onGpu = false;         ///< false: there is only the wall
+    bool hostDecides = false;   ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
+    bool waitsForData = false;  ///< the host loads data for most of the time for which the GPU is idle
+    bool waitsForRanks = false; ///< the GPU is busy with collectives that wait for other ranks
+    bool isUnjudged = false;    ///< activities of the step are missing or have impossible times
+    Nanoseconds unrecorded{0};  ///< analysis::UnrecordedWork, where it is so much that the step is not judged
     analysis::StepPartition partition = {};
 
     analysis::StepVerdict verdict() const;
