@@ -19,9 +19,10 @@ using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
 constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
-constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins with the wait
-constexpr int kSoon = 10;                       ///< within one part in so many of the time
-constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
+constexpr int kLeastOfWoken = 4;                   ///< the same of a thread that begins with the wait
+constexpr int kSoon = 10;                          ///< within one part in so many of the time
+constexpr Nanoseconds kShortestWait = 2'000_ns;    ///< of a copy call for its stream
+constexpr Nanoseconds kShortestStaging = 8'000_ns; ///< a shorter copy call has not staged data
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
 bool isCollectiveOp(std::string_view name)
@@ -103,9 +104,10 @@ void HostActivities::findStagedCopies()
         const std::size_t last = std::exchange(previous->second, i);
         // Data for the host is staged after the copy, which waits on the device for what is before it.
         const bool mayBeStaged = event.correlation && event.kind == DeviceEventKind::Memcpy &&
-                                 event.copy != CopyKind::DeviceToHost;
+                                 event.copy != CopyKind::DeviceToHost &&
+                                 view_.textOf(event.name).find("Pinned") == std::string_view::npos;
         const auto call = mayBeStaged ? calls.find(event.correlation.value) : calls.end();
-        if (isFirst || call == calls.end())
+        if (isFirst || call == calls.end() || call->second.length() < kShortestStaging)
             continue;
         const Timestamp ended = view_.device[last].end;
         const Timestamp submitted = std::min(call->second.end, event.start);

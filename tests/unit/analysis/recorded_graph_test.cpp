@@ -185,6 +185,24 @@ TEST_F(RecordedPath, ACopyThatReturnsWithItsEndFollowsTheKernelBefore)
                                                       "memory 2, synchronization 4, host 5");
 }
 
+TEST_F(RecordedPath, ACopyFromPinnedMemoryIsOnlyLaunchedByItsCall)
+{
+    // While the call runs, the work before the copy happens to end.
+    for (const std::string_view name : {"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD"}) {
+        const std::int64_t returned = name.ends_with(")") ? 32 : 25; // a short call stages nothing either
+        FakeTrace trace;
+        trace.step(0, 0, 60 * kMicro)
+            .call("cudaLaunchKernel", ApiKind::Launch, 10 * kMicro, 15 * kMicro)
+            .call("cudaMemcpyAsync", ApiKind::Memory, 20 * kMicro, returned * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", 17 * kMicro, 24 * kMicro)
+            .launchedAt(10 * kMicro)
+            .kernel(name, 34 * kMicro, 60 * kMicro)
+            .launchedAt(20 * kMicro);
+        setCalls(trace, {DeviceEventKind::Kernel, DeviceEventKind::Memcpy});
+        EXPECT_EQ(textOf(pathOf(trace, 0, 60 * kMicro)).find("compute"), std::string::npos) << name;
+    }
+}
+
 TEST_F(RecordedPath, ACopyToTheHostWaitsOnTheDeviceForAnotherStream)
 {
     // The kernel before the copy on its stream has ended, and another stream, for which the copy waits, works on.
