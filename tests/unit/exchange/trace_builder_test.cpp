@@ -742,6 +742,27 @@ TEST_F(TraceBuilding, AStepWhoseGpuWaitsForDataIsDataBound)
     EXPECT_THAT(std::get<std::string>(why->cell(0)), HasSubstr("most of it to load data"));
 }
 
+TEST_F(TraceBuilding, AStepInWhichACollectiveWaitsForALateRankIsRankBound)
+{
+    for (int rank = 0; rank < 2; ++rank) {
+        const ProcessIndex process = builder.addProcess({.pid = 10 + rank, .rank = rank});
+        const ThreadId thread = builder.thread(process, 100 + rank);
+        const std::int64_t late = rank == 0 ? 0 : 700'000; // its host is slow
+        builder.addRange(thread, "ProfilerStep#0", at(0), at(1'000'000));
+        builder.addApiCall(thread, "cudaLaunchKernel", 1, at(2'000), at(5'000));
+        builder.addActivity(kernel(process, "gemm", 1, 10'000, 200'000));
+        builder.addApiCall(thread, "cudaLaunchKernel", 2, at(late + 202'000), at(late + 205'000));
+        builder.addActivity(
+            kernel(process, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2, late + 210'000, 1'000'000));
+        builder.addCollective(process, {.op = "all_reduce", .group = "0", .ranks = "0,1", .bytes = 8, .groupSize = 2}, 2);
+    }
+    const store::RunReader reader = finished();
+    const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(wordOf(rows[0].verdict()), "rank-bound");
+    EXPECT_EQ(wordOf(rows[1].verdict()), "launch-bound") << "the late one";
+}
+
 TEST_F(TraceBuilding, AMeanIsOfTheProcessesThatHaveSteps)
 {
     const ProcessIndex process = builder.addProcess({.pid = 1, .name = "python"});
