@@ -19,9 +19,11 @@ using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
 constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
-constexpr int kLeastOfWoken = 4;                   ///< the same of a thread that begins with the wait
-constexpr int kSoon = 10;                          ///< within one part in so many of the time
-constexpr Nanoseconds kShortestWait = 2'000_ns;    ///< of a copy call for its stream
+constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins with the wait
+constexpr int kSoon = 10;                       ///< within one part in so many of the time
+constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
+constexpr std::int64_t kStagedBytes =
+    64 * 1024; ///< smaller data from pageable memory travels with its command
 constexpr Nanoseconds kShortestStaging = 8'000_ns; ///< a shorter copy call has not staged data
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
@@ -107,9 +109,15 @@ void HostActivities::findStagedCopies()
                                  event.copy != CopyKind::DeviceToHost &&
                                  view_.textOf(event.name).find("Pinned") == std::string_view::npos;
         const auto call = mayBeStaged ? calls.find(event.correlation.value) : calls.end();
-        if (isFirst || call == calls.end() || call->second.length() < kShortestStaging)
+        if (isFirst || call == calls.end())
             continue;
         const Timestamp ended = view_.device[last].end;
+        // It would have waited for its stream.
+        if (ended <= call->second.start && event.copy == CopyKind::HostToDevice &&
+            event.bytes > kStagedBytes && view_.textOf(event.name).find("Pageable") != std::string_view::npos)
+            stagedAfter_.emplace(event.correlation.value, last);
+        if (call->second.length() < kShortestStaging)
+            continue;
         const Timestamp submitted = std::min(call->second.end, event.start);
         if (ended - call->second.start >= kShortestWait && ended < submitted)
             stagedCopies_.emplace(event.correlation.value, StagedCopy{last, submitted});
@@ -508,6 +516,9 @@ bool HostActivities::isAwaitedBy(const ApiCall& call, const DeviceEvent& event) 
 std::optional<DeviceActivities::End> HostActivities::endedBefore(const Lane& lane, const ApiCall& call,
                                                                  Timestamp time) const
 {
+    if (const auto staged = stagedAfter_.find(call.correlation.value);
+        call.correlation && call.kind == ApiKind::Memory && staged != stagedAfter_.end())
+        return endOf(staged->second);
     const bool isOfUnknownEvent =
         !waitOf(call) && view_.textOf(call.name).find("EventSynchronize") != std::string_view::npos;
     if (!waitsForDevice(call) || isOfUnknownEvent)

@@ -122,6 +122,8 @@ private:
     LaunchQueues queues_;
     std::unordered_map<std::uint32_t, const Wait*> waits_;       ///< waits of the host, by correlation
     std::unordered_map<std::uint32_t, StagedCopy> stagedCopies_; ///< by correlation
+    /// By correlation of other copies from pageable memory: the device event that had ended before the call.
+    std::unordered_map<std::uint32_t, std::size_t> stagedAfter_;
     std::vector<HandOver> handOvers_;
     std::vector<CollectiveCalls> collectives_;
     std::vector<std::size_t> collectiveOf_; ///< by record of a collective

@@ -202,6 +202,52 @@ TEST(WhatIf, AFullQueueKeepsItsDepth)
     EXPECT_NEAR(static_cast<double>((wall.length() - after(0.5)).count()), 37 * 25.0 * kMicro, 10.0 * kMicro);
 }
 
+TEST(WhatIf, ACopyFromPageableMemoryWouldWaitForLongerWork)
+{
+    constexpr std::int64_t kMicro = 1'000;
+    FakeTrace trace;
+    trace.step(0, 0, 110 * kMicro)
+        .call("cudaLaunchKernel", ApiKind::Launch, 2 * kMicro, 6 * kMicro)
+        .kernel("sm90_xmma_gemm_bf16", 10 * kMicro, 50 * kMicro)
+        .launchedAt(2 * kMicro)
+        .call("cudaMemcpyAsync", ApiKind::Memory, 60 * kMicro, 80 * kMicro)
+        .kernel("Memcpy HtoD (Pageable -> Device)", 85 * kMicro, 100 * kMicro)
+        .launchedAt(60 * kMicro);
+    TraceBatch batch = trace.batch();
+    for (std::size_t i = 0; i < 2; ++i) {
+        batch.deviceEvents[i].launchThread = ThreadId{1};
+        batch.apiCalls[i].correlation = batch.deviceEvents[i].correlation;
+    }
+    batch.deviceEvents[1].kind = DeviceEventKind::Memcpy;
+    batch.deviceEvents[1].copy = CopyKind::HostToDevice;
+    const TopologyIndex topology;
+    const Interval wall{timestampAt(0), timestampAt(110 * kMicro)};
+    const std::vector<RecordedStep> steps{{.step = 0, .thread = ThreadId{1}, .wall = wall, .host = wall}};
+    for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{1} << 20}) {
+        batch.deviceEvents[1].bytes = bytes;
+        const RecordedGraph recorded = recordedGraph({.ranges = batch.ranges,
+                                                      .ops = {},
+                                                      .frames = {},
+                                                      .calls = batch.apiCalls,
+                                                      .device = batch.deviceEvents,
+                                                      .waits = {},
+                                                      .collectives = {},
+                                                      .topology = topology,
+                                                      .textOf = trace.textOf()});
+        const PathChange change{.factorOf = [](const PathSource& source) {
+            return source.kind == PathSource::Kind::Kernel ? 3.0 : 1.0;
+        }};
+        const Nanoseconds after =
+            changedWalls(recorded, steps, changedTimes(recorded, change)).front().length();
+        // The kernel ends at 130, 70 later than the call began.
+        if (bytes == 4)
+            EXPECT_LT(after, wall.length() + Nanoseconds(60 * kMicro))
+                << "a small copy travels with its command";
+        else
+            EXPECT_GE(after, wall.length() + Nanoseconds(69 * kMicro));
+    }
+}
+
 TEST(WhatIf, WorkThatIsLeftOutGoesWithTheTimeOfItsLaunches)
 {
     // Limited by launches and by kernels: as if only the others had been recorded.

@@ -754,7 +754,8 @@ TEST_F(TraceBuilding, AStepInWhichACollectiveWaitsForALateRankIsRankBound)
         builder.addApiCall(thread, "cudaLaunchKernel", 2, at(late + 202'000), at(late + 205'000));
         builder.addActivity(
             kernel(process, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2, late + 210'000, 1'000'000));
-        builder.addCollective(process, {.op = "all_reduce", .group = "0", .ranks = "0,1", .bytes = 8, .groupSize = 2}, 2);
+        builder.addCollective(
+            process, {.op = "all_reduce", .group = "0", .ranks = "0,1", .bytes = 8, .groupSize = 2}, 2);
     }
     const store::RunReader reader = finished();
     const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
