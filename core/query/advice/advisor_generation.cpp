@@ -179,10 +179,9 @@ void Advisor::hostBoundDecode()
                              : 0;
     if (!isWorthNaming(stake.time) || share < kMuchIdle)
         return;
-    Advice advice{.sentence = "The GPU waits for the host in " +
-                              quantity::withUnit(100 * share, Unit::Percent) +
-                              " of the decode iterations: " + timeText(stake.time) + "." +
-                              placeText(stake.time),
+    Advice advice{.sentence =
+                      "The GPU waits for the host in " + quantity::withUnit(100 * share, Unit::Percent) +
+                      " of the decode iterations: " + timeText(stake.time) + "." + placeText(stake.time),
                   .command = show("generation")};
     if (2 * replayed > all)
         advice.remedy =

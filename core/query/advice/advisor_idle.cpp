@@ -216,7 +216,8 @@ void Advisor::launching(const Stake& stake)
              : ", of which " + timeText(stake.time) +
                    " is not due to start-up, to a synchronization, to loading data or to "
                    "allocating.") +
-        pythonText() + costliest(kOfLaunching, named) + (isPaused ? "" : moduleText(named)) + placeText(named);
+        pythonText() + costliest(kOfLaunching, named) + (isPaused ? "" : moduleText(named)) +
+        placeText(named);
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 

@@ -198,8 +198,8 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
 }
 
 /// The sentence of a finding about a file with a trace, whose kernels one thread launches, and its samples.
-std::string sentenceOf(analysis::AdviceRule rule, const std::filesystem::path& file, testing::FakeTrace& trace,
-                       HostSamples samples)
+std::string sentenceOf(analysis::AdviceRule rule, const std::filesystem::path& file,
+                       testing::FakeTrace& trace, HostSamples samples)
 {
     TraceBatch batch = trace.batch();
     for (DeviceEvent& event : batch.deviceEvents)
@@ -272,8 +272,7 @@ TEST_F(WaitingTables, AdviceNamesTheLineOfAWaitAfterTheLastLaunchOfAStep)
         trace.step(i, start, start + kStep);
         for (const std::int64_t launch : {std::int64_t{0}, std::int64_t{1'500'000}}) {
             taken.push_back({timestampAt(start + launch), 0, SampleState::kLaunch});
-            trace.kernel("a", start + launch + 5'000, start + launch + 1'000'000)
-                .launchedAt(start + launch);
+            trace.kernel("a", start + launch + 5'000, start + launch + 1'000'000).launchedAt(start + launch);
         }
         for (std::int64_t at = 2'600'000; at < kStep; at += 100'000)
             taken.push_back({timestampAt(start + at), 1, SampleState::kRan});
