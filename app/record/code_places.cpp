@@ -144,9 +144,9 @@ typename CodePlaces<Memory>::Code* CodePlaces<Memory>::known(const Memory& memor
     if (address < 4096 || address % sizeof(void*) != 0)
         return nullptr;
     Code& code = codes_[address / 16 * 0x9e3779b1U % kCodes];
-    const std::uint32_t deaths = CodeDeaths::at(address);
+    const std::uint32_t deaths = isOfThisProcess_ ? CodeDeaths::at(address) : 0;
     const bool isKnown = code.address == address && code.deaths == deaths;
-    if (isKnown && CodeDeaths::isWatched())
+    if (isKnown && isOfThisProcess_ && CodeDeaths::isWatched())
         return &code;
     Identity identity;
     if (!identify(memory, address, identity))

@@ -25,10 +25,12 @@ struct OwnStackMemory {
     }
 };
 
-/// Memory of this process that others may free meanwhile: an address without memory is an error, not a signal.
+/// Memory of a process that others may free meanwhile: an address without memory is an error, not a signal.
 class GuardedMemory {
 public:
     GuardedMemory();
+    /// That of another process, which is a fork of this one.
+    explicit GuardedMemory(pid_t process) : process_(process) {}
     bool read(void* to, std::uintptr_t from, std::size_t bytes) const noexcept
     {
         const iovec piece{reinterpret_cast<void*>(from), bytes};
@@ -71,7 +73,11 @@ private:
 /// Names and lines of instructions. One thread.
 template <class Memory> class CodePlaces {
 public:
-    explicit CodePlaces(const PythonLayout& layout) : layout_(layout) {}
+    /// \param isOfThisProcess  otherwise CodeDeaths knows nothing of its code objects
+    explicit CodePlaces(const PythonLayout& layout, bool isOfThisProcess = true)
+        : layout_(layout), isOfThisProcess_(isOfThisProcess)
+    {
+    }
 
     /// \param instruction  as the frame has it
     /// \return             false: there is no code object
@@ -112,6 +118,7 @@ private:
     std::uint32_t line(const Memory& memory, const Code& code, std::uintptr_t instruction);
 
     const PythonLayout& layout_;
+    bool isOfThisProcess_;
     std::array<Code, kCodes> codes_{};
     std::array<Place, kPlaces> places_{};
     std::vector<unsigned char> table_;

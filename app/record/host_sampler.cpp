@@ -2,8 +2,8 @@
 
 #include "app/record/code_places.h"
 #include "app/record/python_stacks.h"
+#include "app/record/stack_reader.h"
 #include "app/record/stack_teller.h"
-#include "app/record/stack_walk.h"
 #include "app/record/thread_waits.h"
 #include "core/base/units.h"
 #include "core/model/host_samples.h"
@@ -17,6 +17,8 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <memory>
+#include <span>
 #include <utility>
 
 namespace tilescope::record {
@@ -24,8 +26,8 @@ namespace tilescope::record {
 namespace {
 
 constexpr std::size_t kRing = 1 << 15;
-constexpr std::int64_t kLate = 100'000; // ns
-constexpr int kReadings = 3;
+constexpr std::int64_t kLate = 100'000;   // ns
+constexpr std::size_t kMostLookedAt = 16; ///< processes that load data, at a wake-up
 constexpr std::uint64_t kRateEvery = 256; // wake-ups
 constexpr double kMostLate = 0.02;
 constexpr double kFewLate = 0.005;
@@ -58,7 +60,8 @@ bool cpuTimeOf(std::uint32_t thread, std::int64_t& time)
 /// What the sampling thread needs. Allocates nothing for a place in the code that it has seen.
 class HostSampler::Loop {
 public:
-    explicit Loop(HostSampler& owner) : owner_(owner), places_(PythonStacks::layout)
+    explicit Loop(HostSampler& owner)
+        : owner_(owner), reader_(PythonStacks::layout), places_(PythonStacks::layout)
     {
         CPU_ZERO(&allowed_);
         sched_getaffinity(0, sizeof(allowed_), &allowed_);
@@ -94,11 +97,21 @@ private:
         std::uint32_t thread = 0;
         StackTeller teller;
         ThreadWaits waits;
-        std::array<RawFrame, StackTeller::kDeepest> last{};
-        std::size_t depth = 0;
+        ReadStack stack;
         std::int64_t cpuTime = 0;
         std::int64_t withoutCore = -1; ///< ThreadWaits; -1: unknown
         std::int64_t readAt = 0;
+    };
+    /// A process that loads data.
+    struct Loader {
+        explicit Loader(std::uint32_t number)
+            : process(number), memory(static_cast<pid_t>(number)), places(PythonStacks::layout, false)
+        {
+        }
+        std::uint32_t process;
+        GuardedMemory memory;
+        CodePlaces<GuardedMemory> places;
+        ReadStack stack;
     };
 
     static void count(std::atomic<std::uint64_t>& counter)
@@ -160,7 +173,7 @@ private:
             return;
         if (known.thread != number) {
             known.thread = number;
-            known.depth = 0;
+            known.stack.depth = 0;
             known.cpuTime = known.readAt = 0;
             known.withoutCore = -1;
             known.teller.forget();
@@ -178,16 +191,21 @@ private:
         }
         const trace::ThreadLog* log = thread.log.load(std::memory_order_relaxed);
         const std::uint32_t deaths = CodeDeaths::count();
-        const std::size_t depth = walk(known, state, log);
-        std::uint32_t does =
-            isInCall_ ? std::uint32_t{SampleState::kInCall} : activity(known, state, readAt, cpuTime);
+        const std::size_t depth = reader_.read(memory_, state, log, known.stack);
+        const std::int64_t at = reader_.readAt();
+        std::uint32_t does = reader_.wasInCall() ? std::uint32_t{SampleState::kInCall}
+                                                 : activity(known, state, readAt, cpuTime);
         known.cpuTime = cpuTime;
         known.readAt = readAt;
         // A thread without a core is in one instruction as well.
-        if (does == SampleState::kRan && hasCore_ && depth > 0 && isInInstruction(state))
+        if (does == SampleState::kRan && hasCore_ && depth > 0 && reader_.isInInstruction(memory_, state))
             does = SampleState::kInNative;
-        if (depth == 0 || !name(known, depth, deaths)) {
+        if (depth == 0 || !name(known.stack, depth, deaths)) {
             count(owner_.unread_);
+            return;
+        }
+        if (does == 0 && addLoading(known.stack, depth) && now() - at > kLate) {
+            count(owner_.unread_); // the two stacks may be of different times
             return;
         }
         const auto push = [this](const trace::HostRecord& record) { return owner_.ring_.push(record); };
@@ -196,7 +214,7 @@ private:
         trace::HostRecord record;
         record.kind = trace::HostRecord::Kind::Sample;
         record.detail = static_cast<std::uint8_t>(does | (isLate ? SampleState::kLate : 0U));
-        record.sample = {.time = at_, .thread = number};
+        record.sample = {.time = at, .thread = number};
         if (push(record))
             count(owner_.taken_);
     }
@@ -242,115 +260,12 @@ private:
         return 0;
     }
 
-    /// Reads frames at known addresses in one call.
-    /// \return  how many could be read
-    std::size_t readAll(const std::array<RawFrame, StackTeller::kDeepest>& frames, std::size_t count,
-                        std::array<RawFrame, StackTeller::kDeepest>& into)
-    {
-        const auto bytes = static_cast<std::size_t>(PythonStacks::layout.frameBytes);
-        for (std::size_t i = 0; i < count; ++i)
-            pieces_[i] = {reinterpret_cast<void*>(frames[i].at), bytes};
-        const ssize_t read =
-            count > 0 ? memory_.gather(raw_.data(), count * bytes, pieces_.data(), count) : 0;
-        const std::size_t whole = read > 0 ? static_cast<std::size_t>(read) / bytes : 0;
-        for (std::size_t i = 0; i < whole; ++i)
-            into[i] = rawFrame(PythonStacks::layout, raw_.data() + i * bytes, frames[i].at);
-        return whole;
-    }
-
-    /// The frames, counted from the outermost, that two readings agree on: their callers, their code and, of all but the
-    /// innermost, which runs, their instruction.
-    std::size_t sameFrames(std::size_t depth) const
-    {
-        std::size_t same = 0;
-        while (same < depth) {
-            const RawFrame& a = found_[depth - 1 - same];
-            const RawFrame& b = again_[depth - 1 - same];
-            const bool runs = same + 1 == depth;
-            if (a.previous != b.previous || a.code != b.code || (!runs && a.instruction != b.instruction))
-                break;
-            ++same;
-        }
-        return same;
-    }
-
-    /// Whether the thread is in the same instruction as in both readings of walk(): code of Python that runs would be in
-    /// another one by now.
-    bool isInInstruction(std::uintptr_t state)
-    {
-        std::uintptr_t innermost = 0;
-        return found_[0].instruction == again_[0].instruction &&
-               innermostFrame(memory_, PythonStacks::layout, state, innermost) && innermost == found_[0].at &&
-               readAll(found_, 1, guess_) == 1 && guess_[0].instruction == found_[0].instruction &&
-               guess_[0].code == found_[0].code;
-    }
-
-    /// The frames of a thread into known.last, innermost first, as far as two readings agree, and into at_ a time between
-    /// the two: at any other, another call may run.
-    /// \return  their number; 0: the stack changed each time
-    std::size_t walk(Known& known, std::uintptr_t state, const trace::ThreadLog* log)
-    {
-        const PythonLayout& layout = PythonStacks::layout;
-        for (int reading = 0; reading < kReadings; ++reading) {
-            std::uintptr_t at = 0;
-            if (!innermostFrame(memory_, layout, state, at))
-                return 0;
-            // Most frames are where they were at the sample before.
-            const std::size_t guesses = readAll(known.last, known.depth, guess_);
-            std::size_t from = 0;
-            std::size_t depth = 0;
-            while (at != 0 && depth < found_.size()) {
-                std::size_t hit = from;
-                while (hit < guesses && guess_[hit].at != at)
-                    ++hit;
-                if (hit < guesses) {
-                    found_[depth] = guess_[hit];
-                    from = hit + 1;
-                } else {
-                    std::array<char, PythonLayout::kMostFrameBytes> bytes{};
-                    if (!memory_.read(bytes.data(), at, static_cast<std::size_t>(layout.frameBytes)))
-                        break;
-                    found_[depth] = rawFrame(layout, bytes.data(), at);
-                }
-                at = found_[depth++].previous;
-            }
-            std::copy_n(found_.begin(), depth, known.last.begin());
-            known.depth = depth;
-            at_ = now();
-            isInCall_ = log && log->isInCall();
-            if (at != 0 || depth == 0 || readAll(found_, depth, again_) != depth)
-                continue;
-            const std::size_t same = sameFrames(depth);
-            std::uintptr_t innermost = 0;
-            if (same == depth && innermostFrame(memory_, layout, state, innermost) &&
-                innermost == found_[0].at)
-                return depth;
-            // Short calls come and go: their callers were there all the while.
-            if (reading + 1 == kReadings && same > 0) {
-                std::copy_n(found_.begin() + static_cast<std::ptrdiff_t>(depth - same), same,
-                            known.last.begin());
-                return known.depth = same;
-            }
-        }
-        return 0;
-    }
-
-    /// Whether the calls go on: then their code objects have not ended.
-    bool isStillThere(const Known& known, std::size_t depth)
-    {
-        return readAll(known.last, depth, again_) == depth &&
-               std::equal(known.last.begin(), known.last.begin() + static_cast<std::ptrdiff_t>(depth),
-                          again_.begin(), [](const RawFrame& a, const RawFrame& b) {
-                              return a.previous == b.previous && a.code == b.code;
-                          });
-    }
-
-    /// The names and lines of known.last into frames_, outermost first.
-    bool name(const Known& known, std::size_t depth, std::uint32_t deaths)
+    /// The names and lines of a stack into frames_, outermost first.
+    bool name(const ReadStack& stack, std::size_t depth, std::uint32_t deaths)
     {
         named_ = 0;
         for (std::size_t i = depth; i-- > 0;) {
-            const RawFrame& frame = known.last[i];
+            const RawFrame& frame = stack.frames[i];
             if (!isOfFunction(frame))
                 continue;
             if (!places_.find(memory_, frame.code, frame.instruction, frames_[named_]))
@@ -358,16 +273,93 @@ private:
             ++named_;
         }
         if (!CodeDeaths::isWatched())
-            return named_ > 0 && isStillThere(known, depth);
+            return named_ > 0 && reader_.isStillThere(memory_, stack, depth);
         if (CodeDeaths::count() != deaths)
             for (std::size_t i = 0; i < depth; ++i)
-                if (CodeDeaths::mayHaveEnded(known.last[i].code, deaths))
+                if (CodeDeaths::mayHaveEnded(stack.frames[i].code, deaths))
                     return false; // its address may be that of another one
         return named_ > 0;
     }
 
+    /// Of a thread that waits for data: continues frames_ with the calls of a process that loads some. Which of several
+    /// processes of an iterator it waits for is not known: they take turns.
+    /// \return  whether there are such processes
+    bool addLoading(const ReadStack& stack, std::size_t depth)
+    {
+        Loading& loading = PythonStacks::loading;
+        const std::uintptr_t waits = loading.waits.load(std::memory_order_relaxed);
+        const auto frames = std::span(stack.frames).first(depth);
+        const auto waiting = std::ranges::find(frames, waits, &RawFrame::code);
+        if (waits == 0 || waiting == frames.end())
+            return false;
+        const std::uintptr_t iterator = firstArgument(*waiting);
+        std::size_t lookedAt = 0;
+        for (std::size_t i = 0; i < Loading::kMost && lookedAt < kMostLookedAt; ++i) {
+            const std::size_t place = (nextLoader_ + i) % Loading::kMost;
+            LoadingProcess& process = loading.processes[place];
+            const std::uint32_t number = process.running();
+            const std::uintptr_t state = process.state.load(std::memory_order_acquire);
+            if (number == 0 || state == 0) {
+                loaders_[place].reset();
+                continue;
+            }
+            if (iterator != 0 && process.owner.load(std::memory_order_relaxed) != iterator)
+                continue;
+            std::unique_ptr<Loader>& loader = loaders_[place];
+            if (!loader || loader->process != number)
+                loader = std::make_unique<Loader>(number);
+            ++lookedAt;
+            if (addCallsOf(*loader, state)) {
+                nextLoader_ = place + 1;
+                return true;
+            }
+        }
+        return lookedAt > 0;
+    }
+
+    /// 0: unknown.
+    std::uintptr_t firstArgument(const RawFrame& frame)
+    {
+        const int place = PythonStacks::layout.locals;
+        std::uintptr_t argument = 0;
+        if (place < 0 ||
+            !memory_.read(&argument, frame.at + static_cast<std::uintptr_t>(place), sizeof(argument)))
+            return 0;
+        return argument & ~std::uintptr_t{3}; // from 3.14 on the lowest bits are a tag
+    }
+
+    /// \return  whether the process loads data now
+    bool addCallsOf(Loader& loader, std::uintptr_t state)
+    {
+        ReadStack& stack = loader.stack;
+        const std::size_t depth = reader_.read(loader.memory, state, nullptr, stack);
+        const auto loads = [](const RawFrame& frame) {
+            return std::ranges::any_of(PythonStacks::loading.fetches, [&frame](const auto& fetch) {
+                return frame.code == fetch.load(std::memory_order_relaxed);
+            });
+        };
+        // The stack begins with that of the thread which forked it.
+        const auto frames = std::span(stack.frames).first(depth);
+        const auto fetch = std::ranges::find_if(frames, loads);
+        if (fetch == frames.end())
+            return false;
+        const auto calls = static_cast<std::size_t>(fetch - frames.begin()) + 1;
+        if (named_ + calls > frames_.size())
+            return false;
+        std::size_t named = named_;
+        for (std::size_t i = calls; i-- > 0;)
+            if (isOfFunction(frames[i]) &&
+                !loader.places.find(loader.memory, frames[i].code, frames[i].instruction, frames_[named++]))
+                return false;
+        if (!reader_.isStillThere(loader.memory, stack, depth))
+            return false;
+        named_ = named;
+        return true;
+    }
+
     HostSampler& owner_;
     const GuardedMemory memory_;
+    StackReader reader_;
     CodePlaces<GuardedMemory> places_;
     cpu_set_t allowed_{};
     int avoided_ = -1;
@@ -375,16 +367,11 @@ private:
     std::uint64_t latest_ = 0;
     std::uint64_t lateOfLatest_ = 0;
     std::array<Known, kMostSampledThreads> known_{};
-    std::array<RawFrame, StackTeller::kDeepest> guess_{};
-    std::array<RawFrame, StackTeller::kDeepest> found_{};
-    std::array<RawFrame, StackTeller::kDeepest> again_{};
-    std::array<iovec, StackTeller::kDeepest> pieces_{};
-    std::array<char, StackTeller::kDeepest * PythonLayout::kMostFrameBytes> raw_{};
     std::array<StackTeller::Frame, StackTeller::kDeepest> frames_{};
     std::size_t named_ = 0;
-    std::int64_t at_ = 0;   ///< of the latest walk()
-    bool isInCall_ = false; ///< then
-    bool hasCore_ = false;  ///< of the latest isRunning()
+    bool hasCore_ = false; ///< of the latest isRunning()
+    std::array<std::unique_ptr<Loader>, Loading::kMost> loaders_;
+    std::size_t nextLoader_ = 0;
 };
 
 HostSampler::HostSampler(double rate, bool opensFiles)

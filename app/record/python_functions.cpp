@@ -260,6 +260,19 @@ void* startStacks(void* /*self*/, void* /*none*/)
     return api.newBool(1);
 }
 
+void* noteLoading(void* /*self*/, void* tuple)
+{
+    long process = 0;
+    unsigned long long owner = 0;
+    unsigned long long waits = 0;
+    unsigned long long fetch = 0;
+    unsigned long long otherFetch = 0;
+    if (!api.parse(tuple, "lKKKK", &process, &owner, &waits, &fetch, &otherFetch))
+        return nullptr;
+    PythonStacks::addLoading(static_cast<std::uint32_t>(process), owner, waits, {fetch, otherFetch});
+    return api.newBool(1);
+}
+
 void* stopStacks(void* /*self*/, void* /*none*/)
 {
     PythonStacks::stop();
@@ -366,6 +379,7 @@ void* makePythonModule() noexcept
                                      {"check_stacks", &checkStacks, kOneArgument, nullptr},
                                      {"start_stacks", &startStacks, kTuple, nullptr},
                                      {"stop_stacks", &stopStacks, kTuple, nullptr},
+                                     {"loads", &noteLoading, kTuple, nullptr},
                                      {"tasks", &askForTasks, kOneArgument, nullptr},
                                      {"start", &startRecording, kTuple, nullptr},
                                      {"tell", &tell, kOneArgument, nullptr},

@@ -35,6 +35,9 @@ namespace tilescope::record {
 //     hide_calls(set_eval_frame)  hideCalls()
 //     check_stacks(minor)         whether the stack of this thread is in memory as Python tells it; otherwise notes why not
 //     start_stacks(), stop_stacks()  threads that launch have stacks from now on; none any more, before the interpreter ends
+//     loads(process, iterator, waits, fetch, fetch)  this thread has forked a process that loads data for an iterator:
+//                                 its address, and those of the code objects in which the thread waits for data, and in
+//                                 which the process loads them
 //     tasks(function)             it tells which greenlet or task runs in this thread; optimizers of several train apart
 
 /// Opens the range of a Python object. An outermost one in a step that is a module's call gets a range `forward`

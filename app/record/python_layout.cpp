@@ -12,7 +12,7 @@ namespace {
 /// 3.13 and later describe themselves (_Py_DebugOffsets): numbers of 64 bits, whose order is that of the minor version.
 std::optional<PythonLayout> describedBy(const void* runtime, int minor)
 {
-    constexpr std::size_t kNumbers = 64;
+    constexpr std::size_t kNumbers = 100;
     std::array<std::uint64_t, kNumbers> numbers{};
     std::memcpy(numbers.data(), runtime, sizeof(numbers));
     if (std::memcmp(numbers.data(), "xdebugpy", 8) != 0 || minor > 15 ||
@@ -21,9 +21,9 @@ std::optional<PythonLayout> describedBy(const void* runtime, int minor)
     const auto number = [&numbers](int at) {
         return static_cast<int>(numbers[static_cast<std::size_t>(at)]);
     };
-    constexpr int kCollector = 10;   // the state of the garbage collection in the interpreter
-    constexpr int kCollecting = 200; // in it
-    constexpr int kLock = 14;
+    const int collector = minor == 13 ? 10 : 11; // the state of the garbage collection in the interpreter
+    const int collecting = minor == 13 ? 200 : number(minor == 14 ? 82 : 95); // in it
+    const int lock = collector + 4;
     const int thread = minor == 13 ? 19 : 22;
     const int frame = thread + 9 + (minor == 15 ? 8 : 0);
     const int code = frame + (minor == 13 ? 6 : 8);
@@ -40,8 +40,9 @@ std::optional<PythonLayout> describedBy(const void* runtime, int minor)
                         .lines = number(code + 4),
                         .bytecode = number(code + 9),
                         .textData = 40,
-                        .collecting = minor == 13 ? number(kCollector) + kCollecting : -1,
-                        .lockOfInterpreter = minor == 13 ? number(kLock) : -1};
+                        .collecting = number(collector) + collecting,
+                        .lockOfInterpreter = number(lock),
+                        .locals = number(frame + 4)};
 }
 
 bool isPlausible(const PythonLayout& layout)
@@ -120,8 +121,8 @@ std::optional<PythonLayout> PythonLayout::of(int minor)
     static constexpr PythonLayout kKnown[] = {
         {9, 24, -1, 112, 24, 32, 104, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
         {10, 24, -1, 112, 24, 32, 96, -1, 40, 104, 112, 120, 0, 48, 816, -1, 352},
-        {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48, 848, -1, 360},
-        {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40, 312, 384, -1}};
+        {11, 56, 8, 72, 48, 32, 56, 69, 72, 112, 120, 136, 184, 48, 848, -1, 360, 72},
+        {12, 56, 0, 72, 8, 0, 56, 70, 68, 112, 120, 136, 192, 40, 312, 384, -1, 72}};
     constexpr int kFirst = 9;
     constexpr int kLast = 12;
     if (minor < kFirst)

@@ -36,6 +36,8 @@ struct PythonLayout {
     int lockOfInterpreter = -1; ///< pointer to the interpreter's lock, from 3.12 on
     int lockOfRuntime = -1;     ///< up to 3.11: the lock itself, in _PyRuntime
 
+    int locals = -1; ///< of a frame: its first argument. -1: not known
+
     /// The layout of the Python in this process.
     /// \param minor  of Python 3
     /// \return       none if it is unknown, or if this Python has no interpreter's lock

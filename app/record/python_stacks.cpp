@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <memory>
@@ -24,6 +25,7 @@ constinit InterpreterState PythonStacks::interpreter;
 constinit std::atomic<bool> PythonStacks::on{false};
 int (*PythonStacks::isInitialized)() = nullptr;
 constinit std::array<SampledThread, kMostSampledThreads> PythonStacks::threads{};
+constinit Loading PythonStacks::loading;
 
 namespace {
 
@@ -287,6 +289,18 @@ InterpreterState stateOf(const GuardedMemory& memory, const PythonLayout& layout
 
 } // namespace
 
+std::uint32_t LoadingProcess::running() noexcept
+{
+    std::uint32_t number = process.load(std::memory_order_acquire);
+    if (number == 0)
+        return 0;
+    siginfo_t ended{};
+    if (waitid(P_PID, number, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0)
+        return number;
+    process.compare_exchange_strong(number, 0);
+    return 0;
+}
+
 std::string PythonStacks::check(int minor)
 {
     if (!api.load() || !findFunction(isInitialized, "Py_IsInitialized"))
@@ -346,9 +360,32 @@ void PythonStacks::stop() noexcept
         std::this_thread::yield();
 }
 
+void PythonStacks::addLoading(std::uint32_t process, std::uintptr_t owner, std::uintptr_t waits,
+                              std::array<std::uintptr_t, 2> fetches) noexcept
+{
+    if (!isOn() || process == 0)
+        return;
+    for (std::size_t i = 0; i < fetches.size(); ++i)
+        loading.fetches[i].store(fetches[i], std::memory_order_relaxed);
+    loading.waits.store(waits, std::memory_order_relaxed);
+    const auto state = reinterpret_cast<std::uintptr_t>(api.threadState());
+    for (LoadingProcess& each : loading.processes) {
+        std::uint32_t none = each.running();
+        if (none != 0 || !each.process.compare_exchange_strong(none, process))
+            continue;
+        each.owner.store(owner, std::memory_order_relaxed);
+        each.state.store(state, std::memory_order_release);
+        return;
+    }
+}
+
 void PythonStacks::forgetThreads() noexcept
 {
     readers.store(0);
+    for (LoadingProcess& each : loading.processes) {
+        each.state.store(0, std::memory_order_relaxed);
+        each.process.store(0, std::memory_order_relaxed);
+    }
     for (SampledThread& each : threads) {
         each.state.store(0, std::memory_order_relaxed);
         each.thread.store(0, std::memory_order_relaxed);

@@ -34,6 +34,9 @@ class Recorder:
         if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
             self.fact("host_samples", "Python stacks were not read: they need CPython 3.9 or later")
             return
+        if "free-threading" in sys.version:
+            self.fact("host_samples", "Python stacks were not read: they need a Python with the interpreter's lock")
+            return
         names = {"check": lambda: self.check_stacks(minor)}
         exec(compile("def gr\u00f6\u00dfe\u540d():\n\n    return check()\n", "n\u00e9.py", "exec"), names)
         nested = (same for same in map(lambda _: names["gr\u00f6\u00dfe\u540d"](), (0,)))
@@ -597,6 +600,23 @@ def _record_loaders(recorder, loader_module):
     # Some programs call the older name.
     if getattr(iterator, "next", None) is function:
         iterator.next = iterator.__next__
+    if option("host_samples") not in ("", "off"):
+        guarded(_sample_workers)(recorder, loader_module._MultiProcessingDataLoaderIter)
+
+
+def _sample_workers(recorder, iterator):
+    """While a thread waits for data, its stack goes on with that of a process that loads data. Of those that are no forks
+    of this process it is not known where their stacks are."""
+    fetch = sys.modules["torch.utils.data._utils.fetch"]
+    functions = (iterator._get_data, fetch._MapDatasetFetcher.fetch, fetch._IterableDatasetFetcher.fetch)
+    codes = [id(function.__code__) for function in functions]
+
+    def started(arguments, _):
+        for worker in arguments[0]._workers:
+            if getattr(worker._popen, "method", None) == "fork":
+                recorder.loads(worker._popen.pid, id(arguments[0]), *codes)
+
+    iterator.__init__ = recorder.around(iterator.__init__, None, guarded(started))
 
 
 class _WatchedSpec(_Spec):

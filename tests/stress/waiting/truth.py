@@ -50,7 +50,82 @@ threading.Thread(target=serve, daemon=True).start()
 block = b"x" * 20000
 """
 
-# What a function does for about `us` microseconds.
+# Without a GPU, where PyTorch would load the real CUPTI: modules with the names of PyTorch's loader that work as it does.
+STAND_IN = {
+    "torch/__init__.py": '__version__ = "0.0"\n',
+    "torch/utils/__init__.py": "",
+    "torch/utils/data/__init__.py": "from .dataloader import DataLoader\nclass Dataset: pass\n",
+    "torch/utils/data/_utils/__init__.py": "",
+    "torch/utils/data/_utils/fetch.py": """class _MapDatasetFetcher:
+    def __init__(self, dataset):
+        self.dataset = dataset
+    def fetch(self, index):
+        return self.dataset[index]
+class _IterableDatasetFetcher:
+    def fetch(self, index):
+        raise NotImplementedError
+""",
+    "torch/utils/data/dataloader.py": """import multiprocessing
+from ._utils import fetch
+def _worker_loop(dataset, indices, data):
+    fetcher = fetch._MapDatasetFetcher(dataset)
+    while True:
+        data.put(fetcher.fetch(indices.get()))
+class _BaseDataLoaderIter:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return self._next_data()
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader):
+        context = multiprocessing.get_context("fork")
+        self._indices, self._data, self._index = context.Queue(), context.Queue(), 0
+        self._workers = [context.Process(target=_worker_loop, args=(loader.dataset, self._indices, self._data), daemon=True)
+                         for _ in range(loader.num_workers)]
+        for worker in self._workers:
+            worker.start()
+        for _ in range(2 * len(self._workers)):
+            self._ask()
+    def _ask(self):
+        self._indices.put(self._index)
+        self._index += 1
+    def _get_data(self):
+        return self._data.get()
+    def _next_data(self):
+        data = self._get_data()
+        self._ask()
+        return data
+class DataLoader:
+    def __init__(self, dataset, batch_size, num_workers):
+        self.dataset, self.num_workers = dataset, num_workers
+    def __iter__(self):
+        return _MultiProcessingDataLoaderIter(self)
+""",
+}
+LOADERS = """import torch.utils.data
+class Items(torch.utils.data.Dataset):
+    def __init__(self, item):
+        self.item = item
+    def __len__(self):
+        return 1 << 40
+    def __getitem__(self, i):
+        return self.item()
+"""
+# A function that waits for a process, which loads each item in another function. Both note when they ran.
+LOADER = """def {item}():
+    start = clock()
+    end = start + {ns}
+    while clock() < end: pass
+    return start, clock()
+{name}_items = iter(torch.utils.data.DataLoader(Items({item}), batch_size=None, num_workers=1))
+def {name}():
+    start = clock()
+    began, ended = next({name}_items)
+    note({number}, start, clock())
+    note({number} + 1, began, ended)
+"""
+
+# What a function does for `ns` nanoseconds.
 BODIES = {
     "python": "    end = start + {ns}\n    while clock() < end: pass\n",
     "nested": "    def inner(n):\n        if n: return inner(n - 1)\n        end = start + {ns}\n"
@@ -63,20 +138,28 @@ BODIES = {
 }
 
 
-def layout(seed, on_gpu):
+def layout(seed, on_gpu, loaders):
     """A random program and the names of its functions."""
     rng = random.Random(seed)
-    functions = []
-    text = (REAL if on_gpu else FAKE) + HEAD
+    functions, called = [], []
+    text = (REAL if on_gpu else FAKE) + HEAD + (LOADERS if loaders else "")
+    kinds = sorted(BODIES) + ["loader"] * loaders
     for i in range(rng.randint(4, 8)):
-        kind = rng.choice(sorted(BODIES))
+        kind = kinds[-1] if loaders and i == 0 else rng.choice(kinds)
         name = "%s_%d" % (kind, i)
         ns = int(math.exp(rng.uniform(math.log(30e3), math.log(2e6))))
         launches = rng.choice((0, 1, 1, 3))
-        functions.append(name)
-        text += "def %s():\n    start = clock()\n%s    note(%d, start, clock())\n" % (name, BODIES[kind].format(ns=ns), i)
+        called.append(name)
+        if kind == "loader":
+            item = "item_%d" % i
+            text += LOADER.format(name=name, item=item, ns=rng.randint(1, 8) * 1_000_000, number=len(functions))
+            functions += [name, item]
+        else:
+            text += "def %s():\n    start = clock()\n%s    note(%d, start, clock())\n" % (
+                name, BODIES[kind].format(ns=ns), len(functions))
+            functions.append(name)
         text += "    launch()\n" * launches
-    order = functions + [rng.choice(functions) for _ in range(rng.randint(0, 3))]
+    order = called + [rng.choice(called) for _ in range(rng.randint(0, 3))]
     rng.shuffle(order)
     text += "def step():\n" + "".join("    %s()\n" % name for name in order) + "    launch()\n"
     text += ("until = time.monotonic() + float(sys.argv[1])\nlaunch()\nwhile time.monotonic() < until: step()\n"
@@ -101,11 +184,33 @@ def waiting_host(file):
     return spans, idle
 
 
+def divided(waits, items):
+    """The waits in which no item was loaded, and those in which one was."""
+    without, within, at = [], [], 0
+    for start, end in waits:
+        while at < len(items) and items[at][1] <= start:
+            at += 1
+        i = at
+        while i < len(items) and items[i][0] < end:
+            began, ended = max(start, items[i][0]), min(end, items[i][1])
+            without.append((start, began))
+            within.append((began, ended))
+            start = ended
+            i += 1
+        without.append((start, end))
+    return without, within
+
+
 def truth_of(log, functions, spans):
     """Of each function the time in the spans."""
     starts, truth = [start for start, _ in spans], dict.fromkeys(functions, 0)
+    calls = [[] for _ in functions]
     for i in range(0, len(log), 3):
-        number, start, end = log[i:i + 3]
+        calls[log[i]].append((log[i + 1], log[i + 2]))
+    for number, name in enumerate(functions):
+        if name.startswith("loader_"):
+            calls[number], calls[number + 1] = divided(calls[number], calls[number + 1])
+    for number, start, end in ((number, *call) for number, own in enumerate(calls) for call in own):
         at = max(0, bisect.bisect_right(starts, start) - 1)
         while at < len(spans) and spans[at][0] < end:
             truth[functions[number]] += max(0, min(end, spans[at][1]) - max(start, spans[at][0]))
@@ -120,13 +225,17 @@ def rows_of(options, file, *words):
 
 def measure(options, seed, parent):
     """Records one layout. Returns pairs of found and true shares, in percent, with their 95 % intervals, and figures."""
-    text, functions = layout(seed, options.gpu)
+    text, functions = layout(seed, options.gpu, options.loaders)
     folder = parent / str(seed)
     folder.mkdir()
-    (folder / "cupy.py").write_text("")
+    modules = {"cupy.py": "", **(STAND_IN if options.loaders and not options.gpu else {})}
+    packages = folder / "site-packages"
+    for name, module in modules.items():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_text(module)
     script, file, log_file = folder / "program.py", folder / "program.tscope", folder / "log"
     script.write_text(text)
-    environment = dict(os.environ, FAKE_CUPTI_LIBRARY=options.cupti or "")
+    environment = dict(os.environ, FAKE_CUPTI_LIBRARY=options.cupti or "", PYTHONPATH=str(packages))
     subprocess.run([options.tilescope, "record", "--host-samples", str(options.rate), "--counter-interval", "0", "-o",
                     str(file), "--", options.python, str(script), str(options.seconds), str(log_file)], check=True,
                    env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -167,6 +276,7 @@ def main():
     parser.add_argument("--tilescope", required=True)
     parser.add_argument("--cupti", help="libcupti.so.13 of tests/fakes")
     parser.add_argument("--gpu", action="store_true", help="launch on a GPU, by PyTorch")
+    parser.add_argument("--loaders", action="store_true", help="also functions that wait for processes of a data loader")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--layouts", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8)
