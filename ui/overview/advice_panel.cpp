@@ -38,6 +38,7 @@ QString pageOf(AdviceRule rule, bool hasHostStacks)
     case AdviceRule::Logging:
     case AdviceRule::StartUp:
     case AdviceRule::EagerSteps:
+    case AdviceRule::HostBoundDecode:
         return hasHostStacks ? QStringLiteral("waiting") : QStringLiteral("timeline");
     case AdviceRule::PageableCopy:
     case AdviceRule::ExposedCopy:

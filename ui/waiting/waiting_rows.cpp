@@ -199,9 +199,9 @@ bool isAboutWaiting(analysis::AdviceRule rule)
 {
     using analysis::AdviceRule;
     return rule == AdviceRule::LaunchBound || rule == AdviceRule::Synchronization ||
-           rule == AdviceRule::DataLoading || rule == AdviceRule::Fragmentation ||
-           rule == AdviceRule::GarbageCollection || rule == AdviceRule::HostOptimizer ||
-           rule == AdviceRule::Logging;
+           rule == AdviceRule::HostBoundDecode || rule == AdviceRule::DataLoading ||
+           rule == AdviceRule::Fragmentation || rule == AdviceRule::GarbageCollection ||
+           rule == AdviceRule::HostOptimizer || rule == AdviceRule::Logging;
 }
 
 } // namespace tilescope::ui
