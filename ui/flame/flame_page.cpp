@@ -306,7 +306,7 @@ void FlamePage::load()
                                          .filters = second ? filters_ : std::vector<query::CallFilter>()};
     loading_.start(
         [run = *run_, second, chosen = chosen(), options,
-         isInverted = invert_->isChecked()](const query::Cancelled&) {
+         isInverted = invert_->isChecked()](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             Loaded loaded{.table = {},
                           .difference = {},
@@ -314,13 +314,13 @@ void FlamePage::load()
             const query::EventQuery ofRun{.run = run.key.run, .topology = chosen};
             if (second) {
                 auto other = second->file->borrow();
-                loaded.difference =
-                    std::make_shared<const query::CallTreeDifference>(query::callTreeDifference(
-                        session->reader(), ofRun, other->reader(),
-                        {.run = second->key.run, .topology = chosen}, options, isInverted, second->span));
+                loaded.difference = std::make_shared<const query::CallTreeDifference>(
+                    query::callTreeDifference(session->reader(), ofRun, other->reader(),
+                                              {.run = second->key.run, .topology = chosen}, options,
+                                              isInverted, second->span, cancelled));
             } else {
                 loaded.table = std::make_shared<const query::CallTreeTable>(
-                    query::callTree(session->reader(), ofRun, options));
+                    query::callTree(session->reader(), ofRun, options, cancelled));
             }
             return loaded;
         },

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 
+#include <QCoreApplication>
 #include <QThread>
 
 #include <algorithm>
@@ -41,6 +42,11 @@ void finishBackgroundWork()
 QString failureSentence()
 {
     return QString::fromStdString(currentExceptionSentence());
+}
+
+QString stoppedSentence()
+{
+    return QCoreApplication::translate("JobTracker", "Reading was stopped. Choose the run again to read it.");
 }
 
 JobTracker::~JobTracker()

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/base/mutex.h"
+#include "core/store/rows/read_count.h"
+#include "ui/jobs/running_jobs.h"
 #include "ui/jobs/thread_order.h"
 
 #include <QString>
@@ -22,6 +24,8 @@ void finishBackgroundWork();
 
 /// The sentence of the exception that is being handled.
 QString failureSentence();
+/// Of a job that the user stopped.
+QString stoppedSentence();
 
 /// Background work for one owner: job(cancelled) -> value on a pool thread; the value is delivered by a
 /// queued call in the owner's (GUI) thread. Starting a new job makes the previous one stale: cancelled()
@@ -41,18 +45,25 @@ public:
 
     /// \param job     called as job(cancelled) on a pool thread; may throw
     /// \param done    called with its value in the owner's thread, unless stale
-    /// \param failed  called with the sentence of its exception
+    /// \param failed  called with the sentence of its exception, or that the user stopped it (RunningJobs)
     template <class Job, class Done>
     void start(Job job, Done done, std::function<void(const QString&)> failed)
     {
         const int generation = ++state_->generation;
+        RunningJobs::all().noteStart();
         startOnPool(backgroundPool(), [state = state_, generation, job = std::move(job),
                                        done = std::move(done), failed = std::move(failed)]() mutable {
-            const auto stale = [&state, generation] { return state->generation != generation; };
+            const auto stale = [&state, generation] {
+                return state->generation != generation || state->stopped == generation;
+            };
             if (stale())
                 return;
             try {
+                RunningJobs::Running running([state, generation] { state->stopped = generation; });
+                const store::ReadCount count(&running.events());
                 auto value = job(std::function<bool()>(stale));
+                if (state->stopped == generation)
+                    return state->deliver(generation, [failed] { failed(stoppedSentence()); });
                 state->deliver(generation, [done = std::move(done), value = std::move(value)]() mutable {
                     done(std::move(value));
                 });
@@ -70,6 +81,7 @@ public:
 private:
     struct State : std::enable_shared_from_this<State> {
         std::atomic<int> generation = 0;
+        std::atomic<int> stopped = 0; ///< generation that the user stopped
         Mutex mutex;
         CallQueue* calls GUARDED_BY(mutex) = nullptr; // null once the tracker is gone
 

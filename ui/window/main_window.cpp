@@ -34,6 +34,7 @@
 #include "ui/window/page_exports.h"
 #include "ui/window/page_rail.h"
 #include "ui/window/process_bar.h"
+#include "ui/window/reading_status.h"
 #include "ui/window/recent_files.h"
 #include "ui/window/record_dialog.h"
 #include "ui/window/report_dialog.h"
@@ -114,6 +115,7 @@ MainWindow::MainWindow(const QString& firstPage, QWidget* parent)
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(cursor_);
     statusBar()->addWidget(selection_, 1);
+    statusBar()->addPermanentWidget(new ReadingStatus);
 
     addPage(QStringLiteral("overview"), tr("Overview"), Icon::Overview, [this] {
         auto* overview = new OverviewPage(*workspace_, stack_);

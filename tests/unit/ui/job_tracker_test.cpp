@@ -81,6 +81,45 @@ TEST(JobTracker, ANewJobMakesTheOneBeforeStale)
     EXPECT_TRUE(sawIt);
 }
 
+TEST(JobTracker, AStoppedReadingSaysSo)
+{
+    QObject owner;
+    JobTracker reading(&owner);
+    JobTracker other(&owner);
+    std::atomic<bool> began = false;
+    std::atomic<bool> mayEnd = false;
+    QString sentence;
+    std::optional<int> value;
+    reading.start(
+        [&began](const auto& cancelled) {
+            store::ReadCount::add(512);
+            began = true;
+            while (!cancelled())
+                QThread::yieldCurrentThread();
+            return 1;
+        },
+        [](int) { ADD_FAILURE(); }, [&sentence](const QString& said) { sentence = said; });
+    other.start(
+        [&mayEnd](const auto& cancelled) {
+            while (!mayEnd)
+                QThread::yieldCurrentThread();
+            return cancelled() ? 3 : 2;
+        },
+        [&value](int made) { value = made; }, nobodyFails);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return began.load(); }, kTimeoutMs));
+    ASSERT_TRUE(RunningJobs::all().reading());
+    EXPECT_EQ(RunningJobs::all().reading()->events, 512);
+    RunningJobs::all().stopReading(); // not the one that reads nothing
+    mayEnd = true;
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !sentence.isEmpty() && value; }, kTimeoutMs));
+    EXPECT_EQ(sentence, stoppedSentence());
+    EXPECT_EQ(value, 2);
+    finishBackgroundWork();
+    EXPECT_TRUE(RunningJobs::all().isEmpty());
+    reading.start([](const auto&) { return 4; }, [&value](int made) { value = made; }, nobodyFails);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return value == 4; }, kTimeoutMs));
+}
+
 TEST(JobTracker, WhatIsOnItsWayWhenTheTrackerGoesIsDropped)
 {
     QObject owner;

@@ -1,0 +1,55 @@
+#include "ui/window/reading_status.h"
+
+#include "ui/jobs/running_jobs.h"
+#include "ui/kit/number_text.h"
+#include "ui/theme/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include <chrono>
+
+namespace tilescope::ui {
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{250};
+constexpr std::chrono::milliseconds kShort{500};
+
+} // namespace
+
+ReadingStatus::ReadingStatus(QWidget* parent)
+    : QWidget(parent), words_(new QLabel), stop_(new QPushButton(tr("Stop reading")))
+{
+    setObjectName(QStringLiteral("readingStatus"));
+    words_->setProperty("kind", "dim");
+    stop_->setProperty("kind", "small");
+    stop_->setFocusPolicy(Qt::TabFocus);
+    stop_->setToolTip(tr("The pages that read keep what they show; choose the run again to read it"));
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(sizes().of(8), 0, sizes().of(8), 0);
+    row->setSpacing(sizes().of(10));
+    row->addWidget(words_);
+    row->addWidget(stop_);
+    timer_.setInterval(kBetweenLooks);
+    connect(&timer_, &QTimer::timeout, this, &ReadingStatus::look);
+    connect(&RunningJobs::all(), &RunningJobs::started, &timer_, [this] {
+        if (!timer_.isActive())
+            timer_.start();
+    });
+    connect(stop_, &QPushButton::clicked, this, [] { RunningJobs::all().stopReading(); });
+    hide();
+}
+
+void ReadingStatus::look()
+{
+    const auto reading = RunningJobs::all().reading();
+    if (reading && reading->longest >= kShort)
+        words_->setText(tr("%1 events read").arg(wholeNumber(reading->events)));
+    setVisible(reading && reading->longest >= kShort);
+    if (RunningJobs::all().isEmpty())
+        timer_.stop();
+}
+
+} // namespace tilescope::ui
