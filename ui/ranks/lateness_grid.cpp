@@ -40,16 +40,21 @@ std::vector<LatenessGrid::Rank> ranksOf(const query::RanksTable& table,
     return result;
 }
 
-} // namespace
-
-QString collectiveName(const query::RanksTable& table, const query::CollectiveRow& row)
+QString nameOf(const query::CollectiveRow& row, bool hasSeveralGroups)
 {
     QString name = QString::fromStdString(row.op);
     if (row.sequence >= 0)
         name += QStringLiteral(" %1").arg(row.sequence);
-    if (!row.group.empty() && table.hasSeveralGroups())
+    if (!row.group.empty() && hasSeveralGroups)
         name = latenessText("%1 of group %2").arg(name, QString::fromStdString(row.group));
     return name;
+}
+
+} // namespace
+
+QString collectiveName(const query::RanksTable& table, const query::CollectiveRow& row)
+{
+    return nameOf(row, table.hasSeveralGroups());
 }
 
 std::optional<std::set<ProcessIndex>> foundRanks(const query::RanksTable& table, const QString& text)
@@ -72,10 +77,11 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
                           const std::optional<std::set<ProcessIndex>>& found)
 {
     LatenessGrid grid;
+    const bool hasSeveralGroups = table.hasSeveralGroups(); // looks at all collectives
     for (std::size_t i = 0; i < table.collectives.size(); ++i)
         if (!step || table.collectives[i].step == *step) {
             const query::CollectiveRow& row = table.collectives[i];
-            const QString name = collectiveName(table, row);
+            const QString name = nameOf(row, hasSeveralGroups);
             grid.collectives.push_back(i);
             grid.names.push_back(step || row.step == kNoStep
                                      ? name
