@@ -204,9 +204,14 @@ private:
             count(owner_.unread_);
             return;
         }
-        if (does == 0 && addLoading(known.stack, depth) && now() - at > kLate) {
-            count(owner_.unread_); // the two stacks may be of different times
-            return;
+        const bool waits =
+            does == 0 || (does == SampleState::kCoreless && !known.waits.isRunnable().value_or(true));
+        if (waits && addLoading(known.stack, depth)) {
+            does = 0;
+            if (now() - at > kLate) {
+                count(owner_.unread_); // the two stacks may be of different times
+                return;
+            }
         }
         const auto push = [this](const trace::HostRecord& record) { return owner_.ring_.push(record); };
         if (!known.teller.tell(std::span(frames_).first(named_), number, push))
