@@ -19,7 +19,7 @@ using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
 constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
-constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins with the wait
+constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins or ends with the wait
 constexpr int kSoon = 10;                       ///< within one part in so many of the time
 constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
 constexpr std::int64_t kStagedBytes =
@@ -551,7 +551,9 @@ std::optional<HostActivities::HandOver> HostActivities::handedOver(std::size_t i
         const Nanoseconds later = start - span.start;
         const bool isWoken = first->start >= span.start && kSoon * later <= span.length() &&
                              (first == active.begin() || span.start - (first - 1)->end >= later);
-        if ((isWoken ? kLeastOfWoken : kLeast) * (end - start) >= span.length() &&
+        // Or one that was silent before, because the tracer worked on it, and falls silent just before this one continues.
+        const bool isFollowed = kSoon * (span.end - end) <= span.length();
+        if ((isWoken || isFollowed ? kLeastOfWoken : kLeast) * (end - start) >= span.length() &&
             (!found || end > found->time))
             found = HandOver{.lane = other, .time = end};
     }

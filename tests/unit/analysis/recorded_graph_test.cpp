@@ -383,6 +383,33 @@ TEST_F(RecordedPath, FollowsTheLaunchesOfAThreadWithoutOps)
               "synchronization 1, host 18, host 40, launch 5, compute 5");
 }
 
+TEST_F(RecordedPath, AThreadMayWaitForOneThatWasSilentForLong)
+{
+    // The thread of backward waits from 40 on. Most of this time, the tracer works on the other thread, which shows nothing.
+    FakeTrace trace;
+    trace.step(0, 0, 300 * kMicro)
+        .op("AddmmBackward0", 10 * kMicro, 40 * kMicro)
+        .op("aten::mm", 170 * kMicro, 230 * kMicro)
+        .op("MulBackward0", 240 * kMicro, 290 * kMicro);
+    TraceBatch batch = trace.batch();
+    batch.ops[0].thread = batch.ops[2].thread = ThreadId{2};
+    recorded_ = recordedGraph({.ranges = batch.ranges,
+                               .ops = batch.ops,
+                               .frames = {},
+                               .calls = calls_,
+                               .device = device_,
+                               .waits = {},
+                               .collectives = {},
+                               .topology = topology_,
+                               .textOf = trace.textOf()});
+    const auto waiting = recorded_.lastOf({}, ThreadId{2}, timestampAt(240 * kMicro));
+    ASSERT_TRUE(waiting);
+    const ActivityGraph::Constraint* const binding = recorded_.graph.bindingOf(*waiting);
+    ASSERT_TRUE(binding);
+    EXPECT_EQ(binding->cause, Cause::HandOver);
+    EXPECT_EQ(recorded_.graph.activities()[binding->from].time.end, timestampAt(230 * kMicro));
+}
+
 // A rank of a CPU's ranks: one thread computes, another one moves gradients.
 TEST_F(RecordedPath, AThreadThatOnlyLaunchedOnceHasAPlace)
 {
