@@ -11,6 +11,8 @@
 #include "core/model/text.h"
 #include "core/query/advice/answer_figures.h"
 #include "core/query/advice/rank_answers.h"
+#include "core/query/ranks/rank_tables.h"
+#include "core/query/runs/side_reading.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/steps/step_tables.h"
 
@@ -373,18 +375,24 @@ std::vector<std::string_view> questionNames()
     return names;
 }
 
-/// Answers the questions about all ranks if the run has collectives, and always a question that is asked by
-/// name.
-void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
-                    const std::optional<std::string>& name)
+bool isAsked(const RankQuestion& question, const std::optional<std::string>& name)
 {
-    const auto isAsked = [&name](const RankQuestion& question) { return !name || *name == question.name; };
-    if (std::ranges::none_of(rankQuestions(), isAsked) ||
-        (!name && reader.collectives(table.run.run).empty()))
-        return;
-    const RanksTable whole = ranks(reader, {.run = table.run.run});
+    return !name || *name == question.name;
+}
+
+/// Questions about all ranks are answered if the run has collectives, and always one that is asked by name.
+bool asksAboutRanks(const store::RunReader& reader, RunId run, const std::optional<std::string>& name)
+{
+    return std::ranges::any_of(rankQuestions(),
+                               [&](const RankQuestion& question) { return isAsked(question, name); }) &&
+           (name || !reader.collectives(run).empty());
+}
+
+void addRankAnswers(AnswersTable& table, const store::RunReader& reader,
+                    const std::optional<std::string>& name, const RanksTable& whole)
+{
     for (const RankQuestion& question : rankQuestions()) {
-        if (!isAsked(question))
+        if (!isAsked(question, name))
             continue;
         Answer answer = question.answer(whole);
         answer.name = question.name;
@@ -441,6 +449,13 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
         asked.rank = process->rank;
         asked.pid = process->rank ? asked.pid : process->pid;
     }
+    static const std::function<bool()> kNever = [] { return false; };
+    std::optional<SideReading<RanksTable>> ofRanks;
+    if (asksAboutRanks(reader, table.run.run, name))
+        ofRanks.emplace(reader, table.run, kNever,
+                        [run = table.run.run](const store::RunReader& own, const auto& cancelled) {
+                            return ranks(own, {.run = run}, cancelled);
+                        });
     const Subject subject{reader, table.run, tracedPieces(reader, table.run.run, asked), chosen};
     const bool any =
         std::any_of(subject.traced.pieces.begin(), subject.traced.pieces.end(), inPhase("forward"));
@@ -456,7 +471,8 @@ AnswersTable answers(const store::RunReader& reader, const EventQuery& query, st
         answer.question = question.text;
         table.rows.push_back(std::move(answer));
     }
-    addRankAnswers(table, reader, name);
+    if (ofRanks)
+        addRankAnswers(table, reader, name, ofRanks->take());
     return table;
 }
 
