@@ -14,7 +14,8 @@ constexpr Nanoseconds kLongCall = 8'000_ns;     ///< a shorter one has not waite
 constexpr Nanoseconds kLongestCall = 20'000_ns; ///< a longer one has
 constexpr int kTimesUsual = 3; ///< nor has one that takes less than so many times the lower quartile
 constexpr Nanoseconds kReturnTime =
-    20'000_ns; ///< from the end of the work until the call that waited returns
+    20'000_ns;                           ///< from the end of the work until the call that waited returns
+constexpr Nanoseconds kSoon = 10'000_ns; ///< the same where few calls waited
 constexpr std::size_t kFewestCalls = 3;
 
 } // namespace
@@ -67,26 +68,30 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
     const Nanoseconds longCall = std::clamp(kTimesUsual * *quarter, kLongCall, kLongestCall);
     std::map<std::size_t, std::size_t> counts; // of calls, by depth
     std::size_t all = 0;
+    std::size_t most = 0; // commands that the stream held
+    bool areCertain = true;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Interval& call = commands[i].call;
-        if (call.length() < longCall)
+        if (call.length() <= Nanoseconds(0))
             continue;
         // The last command that ended before the call returned.
         const auto after = std::ranges::upper_bound(
             commands.begin(), commands.begin() + static_cast<std::ptrdiff_t>(i), call.end, {}, &Command::end);
-        if (after == commands.begin() || (after - 1)->end < call.start ||
-            call.end - (after - 1)->end > kReturnTime)
-            continue;
-        const std::size_t depth = i - static_cast<std::size_t>(after - 1 - commands.begin());
-        if (depth < 2)
+        const std::size_t depth = i + 1 - static_cast<std::size_t>(after - commands.begin());
+        most = std::max(most, depth);
+        if (call.length() < longCall || after == commands.begin() || (after - 1)->end < call.start ||
+            call.end - (after - 1)->end > kReturnTime || depth < 2)
             continue;
         ++counts[depth];
         ++all;
+        areCertain = areCertain && call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoon;
     }
-    const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-    if (most == counts.end() || most->second < kFewestCalls || 2 * most->second < all)
+    const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    if (usual == counts.end() || 2 * usual->second < all)
         return {};
-    return most->first;
+    // One or two calls show the number if the stream never held more.
+    const bool isFull = usual->second == all && areCertain && usual->first == most;
+    return usual->second >= kFewestCalls || isFull ? std::optional(usual->first) : std::nullopt;
 }
 
 std::optional<std::size_t> LaunchQueues::makesRoomFor(std::uint32_t correlation) const

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+
 namespace tilescope::analysis {
 
 namespace {
@@ -256,30 +259,48 @@ TEST_F(RecordedPath, FreeingMemoryWaitsForTheDevice)
 
 TEST_F(RecordedPath, ALaunchWaitsWhileTheQueueOfItsStreamIsFull)
 {
-    // Calls take 2 µs, kernels 50 µs. From the fourth on, a call returns when the third kernel before has ended.
-    FakeTrace trace;
-    std::vector<std::int64_t> ends;
-    std::vector<Interval> calls;
-    std::int64_t host = 2;
-    for (int i = 0; i < 10; ++i) {
-        const std::int64_t returned =
-            std::max(host + 2, i < 3 ? 0 : ends[static_cast<std::size_t>(i - 3)] + 1);
-        calls.push_back({timestampAt(host * kMicro), timestampAt(returned * kMicro)});
-        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, returned + 2) + 50);
-        host = returned + 1;
+    // Calls take 2 µs, kernels 50 µs. From the fourth on, a call returns when the third kernel before has ended. One such call is
+    // enough, as the stream never held more.
+    for (const int kernels : {10, 4}) {
+        FakeTrace trace;
+        std::vector<std::int64_t> ends;
+        std::vector<Interval> calls;
+        std::int64_t host = 2;
+        for (int i = 0; i < kernels; ++i) {
+            const std::int64_t returned =
+                std::max(host + 2, i < 3 ? 0 : ends[static_cast<std::size_t>(i - 3)] + 1);
+            calls.push_back({timestampAt(host * kMicro), timestampAt(returned * kMicro)});
+            ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, returned + 2) + 50);
+            host = returned + 1;
+        }
+        trace.step(0, 0, (host + 4) * kMicro);
+        for (std::size_t i = 0; i < calls.size(); ++i)
+            trace
+                .call("cudaLaunchKernel", ApiKind::Launch, nanosecondsOf(calls[i].start),
+                      nanosecondsOf(calls[i].end))
+                .kernel("sm90_xmma_gemm_bf16", (ends[i] - 50) * kMicro, ends[i] * kMicro)
+                .launchedAt(nanosecondsOf(calls[i].start));
+        setCalls(trace, std::vector(calls.size(), DeviceEventKind::Kernel));
+        // The host ends the step: it waited for the seventh kernel, or for the first of four.
+        const PathParts parts = partsOf(pathOf(trace, 0, (host + 4) * kMicro));
+        EXPECT_EQ(parts[PathPart::Compute], Nanoseconds((kernels - 3) * 50 * kMicro)) << kernels;
+        EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(0));
     }
-    trace.step(0, 0, (host + 4) * kMicro);
-    for (std::size_t i = 0; i < calls.size(); ++i)
-        trace
-            .call("cudaLaunchKernel", ApiKind::Launch, nanosecondsOf(calls[i].start),
-                  nanosecondsOf(calls[i].end))
-            .kernel("sm90_xmma_gemm_bf16", (ends[i] - 50) * kMicro, ends[i] * kMicro)
-            .launchedAt(nanosecondsOf(calls[i].start));
-    setCalls(trace, std::vector(calls.size(), DeviceEventKind::Kernel));
-    // The host ends the step: it waited for the seventh kernel.
-    const PathParts parts = partsOf(pathOf(trace, 0, (host + 4) * kMicro));
-    EXPECT_EQ(parts[PathPart::Compute], Nanoseconds(7 * 50 * kMicro));
-    EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(0));
+}
+
+TEST_F(RecordedPath, ALongLaunchDoesNotWaitWhereTheStreamHasHeldMore)
+{
+    // The third call takes as long as the first kernel; by then, the stream holds two commands, and later three.
+    FakeTrace trace;
+    trace.step(0, 0, 80 * kMicro);
+    constexpr std::array<std::pair<int, int>, 4> kCalls{{{2, 4}, {5, 7}, {8, 57}, {58, 60}}};
+    for (std::size_t i = 0; i < kCalls.size(); ++i)
+        trace.call("cudaLaunchKernel", ApiKind::Launch, kCalls[i].first * kMicro, kCalls[i].second * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", (6 + static_cast<int>(i) * 51) * kMicro,
+                    (56 + static_cast<int>(i) * 51) * kMicro)
+            .launchedAt(kCalls[i].first * kMicro);
+    setCalls(trace, std::vector(kCalls.size(), DeviceEventKind::Kernel));
+    EXPECT_EQ(partsOf(pathOf(trace, 0, 80 * kMicro))[PathPart::Compute], Nanoseconds(0));
 }
 
 TEST_F(RecordedPath, ReadsTheLaunchLagFromLaunchesOntoAnIdleDevice)
