@@ -87,8 +87,11 @@ std::vector<StepBar> rankBars(const query::RanksTable& table, std::optional<std:
 {
     std::vector<Sums> ranks; // in the order of the rows, which is that of the ranks
     std::map<ProcessIndex, std::size_t> places;
+    const bool onlyTypical =
+        !step && std::ranges::any_of(table.rows, [](const RankRow& row) { return row.leftOut.empty(); });
     for (const RankRow& row : table.rows) {
-        if ((step && row.step != *step) || (found && !found->contains(row.process)))
+        if ((step && row.step != *step) || (onlyTypical && !row.leftOut.empty()) ||
+            (found && !found->contains(row.process)))
             continue;
         const auto [place, isNew] = places.try_emplace(row.process, ranks.size());
         if (isNew)

@@ -37,10 +37,10 @@ QString exposedText(const query::RanksTable& table)
     double wall = 0;
     double exposed = 0;
     double overlapped = 0;
-    for (const query::RankRow& row : table.rows) {
-        wall += double(row.parts.wall.length().count());
-        exposed += double(row.parts.exposedCommunication.count());
-        overlapped += double(row.parts.overlapped.count());
+    for (const query::RankRow* row : table.meanRows()) {
+        wall += double(row->parts.wall.length().count());
+        exposed += double(row->parts.exposedCommunication.count());
+        overlapped += double(row->parts.overlapped.count());
     }
     if (wall == 0)
         return {};
@@ -332,9 +332,11 @@ void RanksPage::showTables(TableData rows)
     find_->setVisible(table_->rankCount > kFewRanks);
     showBars();
     barsPanel_->setTitle(hasSteps() ? tr("Where the step goes") : tr("Where the time goes"));
-    barsPanel_->setSubtitle((step()       ? tr("by rank")
-                             : hasSteps() ? tr("by rank, mean of all steps")
-                                          : tr("by rank, whole recording")) +
+    barsPanel_->setSubtitle((step()        ? tr("by rank")
+                             : !hasSteps() ? tr("by rank, whole recording")
+                             : table_->meanRows().size() < table_->rows.size()
+                                 ? tr("by rank, mean of the typical steps")
+                                 : tr("by rank, mean of all steps")) +
                             (isFiltered_ ? tr(", within the time filter") : QString()));
     const bool any = !rows.rows.empty();
     collectivesPanel_->setSubtitle(any ? tr("Enter or double click: on the timeline") : QString());

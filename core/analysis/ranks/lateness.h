@@ -12,7 +12,8 @@
 
 namespace tilescope::analysis {
 
-/// When each step of each process begins (StepWalls).
+/// When the host of each process begins to work for each step: where the step begins (StepWalls) or, if it waits for its GPU then,
+/// once that has ended.
 using StepStarts = std::map<std::pair<ProcessIndex, std::int32_t>, Timestamp>;
 
 /// How long a collective took, and which rank the others waited for.

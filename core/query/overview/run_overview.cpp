@@ -118,10 +118,14 @@ double communicationOf(const store::RunReader& reader, RunId run, const std::opt
                        const ProcessQuery& process, const std::function<bool()>& cancelled)
 {
     const RanksTable table = ranks(reader, {.run = run, .topology = process, .span = span}, cancelled);
-    const std::optional<analysis::RankStep> mean = table.meanStep();
-    const double ranksOfRows = process.empty() ? double(table.rankCount) : 1;
-    const double steps = span ? double(table.rows.size()) / ranksOfRows : 1;
-    return mean ? steps * double(mean->exposedCommunication.count()) : 0;
+    if (!span) {
+        const std::optional<analysis::RankStep> mean = table.meanStep();
+        return mean ? double(mean->exposedCommunication.count()) : 0;
+    }
+    double sum = 0;
+    for (const RankRow& row : table.rows)
+        sum += double(row.parts.exposedCommunication.count());
+    return sum / (process.empty() ? double(table.rankCount) : 1);
 }
 
 RangesTable rangesOf(const store::RunReader& reader, const store::RunTotals& totals,

@@ -5,6 +5,7 @@
 #include "core/query/ranks/rank_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tilescope::query {
@@ -135,26 +136,36 @@ bool RanksTable::hasSeveralGroups() const
         collectives, [this](const CollectiveRow& row) { return row.group != collectives.front().group; });
 }
 
+std::vector<const RankRow*> RanksTable::meanRows() const
+{
+    const bool anyTypical = std::ranges::any_of(rows, [](const RankRow& row) { return row.leftOut.empty(); });
+    std::vector<const RankRow*> chosen;
+    for (const RankRow& row : rows)
+        if (!anyTypical || row.leftOut.empty())
+            chosen.push_back(&row);
+    return chosen;
+}
+
 std::optional<analysis::RankStep> RanksTable::meanStep() const
 {
-    if (rows.empty())
-        return {};
     using analysis::RankStep;
+    constexpr std::array kParts{&RankStep::compute,       &RankStep::exposedCommunication,
+                                &RankStep::exposedCopies, &RankStep::host,
+                                &RankStep::idle,          &RankStep::overlapped};
+    const std::vector<const RankRow*> chosen = meanRows();
+    if (chosen.empty())
+        return {};
     RankStep mean;
     mean.wall.start = Timestamp{};
     Nanoseconds wall{0};
-    for (const RankRow& row : rows) {
-        wall += row.parts.wall.length();
-        for (Nanoseconds RankStep::*part :
-             {&RankStep::compute, &RankStep::exposedCommunication, &RankStep::exposedCopies, &RankStep::host,
-              &RankStep::idle, &RankStep::overlapped})
-            mean.*part += row.parts.*part;
+    for (const RankRow* row : chosen) {
+        wall += row->parts.wall.length();
+        for (Nanoseconds RankStep::*part : kParts)
+            mean.*part += row->parts.*part;
     }
-    mean.wall.end = mean.wall.start + meanOf(wall, rows.size());
-    for (Nanoseconds RankStep::*part :
-         {&RankStep::compute, &RankStep::exposedCommunication, &RankStep::exposedCopies, &RankStep::host,
-          &RankStep::idle, &RankStep::overlapped})
-        mean.*part = meanOf(mean.*part, rows.size());
+    mean.wall.end = mean.wall.start + meanOf(wall, chosen.size());
+    for (Nanoseconds RankStep::*part : kParts)
+        mean.*part = meanOf(mean.*part, chosen.size());
     return mean;
 }
 

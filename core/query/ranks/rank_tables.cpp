@@ -30,8 +30,43 @@ constexpr std::string_view kGather = "all_gather";
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
 /// The data of one process before its steps are divided into parts.
+/// A time of each step, such as that of its first launch.
+template <class Time> class FirstOfSteps {
+public:
+    /// Keeps the earliest. The steps are those of events, nearly in order.
+    void note(std::int32_t step, const Time& time)
+    {
+        if (step == kNoStep)
+            return;
+        if (!last_ || last_->first != step)
+            last_ = &*first_.try_emplace(step, time).first;
+        last_->second = std::min(last_->second, time);
+    }
+    const Time* find(std::int32_t step) const
+    {
+        const auto found = first_.find(step);
+        return found == first_.end() ? nullptr : &found->second;
+    }
+
+private:
+    std::map<std::int32_t, Time> first_;
+    std::pair<const std::int32_t, Time>* last_ = nullptr;
+};
+
 struct OfProcess {
     std::vector<Range> steps; ///< by start
+    FirstOfSteps<std::pair<Timestamp, Timestamp>>
+        waits; ///< in which the host waits for a GPU, until their ends
+    FirstOfSteps<Timestamp> launches;
+
+    /// When its host begins to work for a step: a host that waits for the GPU before its first launch has caught up with it.
+    Timestamp beginOf(std::int32_t step, Timestamp start) const
+    {
+        const std::pair<Timestamp, Timestamp>* const wait = waits.find(step);
+        const Timestamp* const launch = launches.find(step);
+        return wait && (!launch || wait->first < *launch) ? std::max(start, wait->second) : start;
+    }
+
     analysis::ProcessSteps parts;
     std::vector<Interval> compute;             ///< stretches: of kernels, on a CPU of ops
     std::vector<Interval> hostCollectives;     ///< on a CPU
@@ -185,13 +220,18 @@ private:
     void readDevices()
     {
         reader_.eachApiCall({.run = run_.run}, [&](const ApiCall& call) {
-            processes_[topology_.of(call.thread)].parts.addCall(call.kind, intervalOf(call));
+            OfProcess& process = processes_[topology_.of(call.thread)];
+            process.parts.addCall(call.kind, intervalOf(call));
+            if (call.kind == ApiKind::Synchronize)
+                process.waits.note(call.step, {call.start, call.end});
             return !cancelled_();
         });
         reader_.eachDeviceEvent({.run = run_.run}, [&](const DeviceEvent& event) {
             OfProcess& process = processes_[topology_.of(event.device, event.stream)];
             const DeviceWork work = workOf(event);
             process.parts.addDeviceEvent(event, work);
+            if (event.launched != Timestamp{})
+                process.launches.note(event.step, event.launched);
             if (const auto collective = ofCollectives_.find(event.correlation.value);
                 collective != ofCollectives_.end())
                 collective->second = event.launched;
@@ -282,7 +322,8 @@ private:
             const std::vector<analysis::BusyParts> busy = each.parts.busyParts(span_);
             for (std::size_t i = 0; i < each.steps.size(); ++i) {
                 const Interval wall = partitions[i].wall;
-                starts_.emplace(std::pair(process, each.steps[i].step), walls[i].start);
+                const std::int32_t step = each.steps[i].step;
+                starts_.emplace(std::pair(process, step), each.beginOf(step, walls[i].start));
                 RankRow row{.step = each.steps[i].step,
                             .process = process,
                             .title = topology_.titleOf(process),
@@ -475,8 +516,12 @@ private:
                                 .start = part.time.start,
                                 .duration = part.time.length(),
                                 .wait = timing.waits[i]};
-            rank.exposed =
-                lengthOf(analysis::difference(time, within(processes_[part.process].compute, part.time)));
+            const std::span<const Interval> compute = within(processes_[part.process].compute, part.time);
+            rank.exposed = lengthOf(analysis::difference(time, compute));
+            if (rank.wait.count() > 0) {
+                const std::vector<Interval> waiting{{rank.start, rank.start + rank.wait}};
+                rank.waitExposed = lengthOf(analysis::difference(waiting, compute));
+            }
             if (const auto slack = slacks.find(part.record); slack != slacks.end()) {
                 rank.slack = slack->second.first;
                 rank.neededBy = textOrNone(slack->second.second);

@@ -53,8 +53,9 @@ struct CollectiveRank {
     CorrelationId correlation = {};
     Timestamp start{};
     Nanoseconds duration{0};
-    Nanoseconds wait{0};    ///< time that it waited for the rank that started last
-    Nanoseconds exposed{0}; ///< without a compute kernel of the rank
+    Nanoseconds wait{0};        ///< time that it waited for the rank that started last
+    Nanoseconds waitExposed{0}; ///< of it, without a compute kernel of the rank
+    Nanoseconds exposed{0};     ///< without a compute kernel of the rank
     std::optional<analysis::GatherSlack> slack = {};
     std::string neededBy = {}; ///< the kernel or copy of `slack`
 };
@@ -123,7 +124,9 @@ struct RanksTable {
     /// or have one rank each.
     std::string hostSentence() const;
     std::string groupSentence() const;
-    /// The mean of `rows`: its wall begins at 0. None without rows.
+    /// The rows that means are of: those of typical steps, or all if none is typical.
+    std::vector<const RankRow*> meanRows() const;
+    /// Their mean: its wall begins at 0. None without rows.
     std::optional<analysis::RankStep> meanStep() const;
     /// Whether the collectives belong to several groups, each of which numbers its own.
     bool hasSeveralGroups() const;

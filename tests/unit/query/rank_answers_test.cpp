@@ -30,6 +30,23 @@ protected:
     std::filesystem::path file_ = folder_ / "ranks.tscope";
 };
 
+TEST_F(RankAnswers, MeansAreOfTypicalSteps)
+{
+    RanksTable table;
+    const auto row = [](std::int64_t end, const char* leftOut) {
+        RankRow row{.leftOut = leftOut};
+        row.parts.wall = {timestampAt(0), timestampAt(end)};
+        row.parts.host = Nanoseconds(end);
+        return row;
+    };
+    table.rows = {row(9'000, "starts up"), row(100, ""), row(300, "")};
+    EXPECT_EQ(table.meanRows().size(), 2U);
+    EXPECT_EQ(table.meanStep()->wall.length(), Nanoseconds(200));
+    EXPECT_EQ(table.meanStep()->host, Nanoseconds(200));
+    table.rows = {row(9'000, "starts up")};
+    EXPECT_EQ(table.meanStep()->wall.length(), Nanoseconds(9'000)) << "there is no other one";
+}
+
 TEST_F(RankAnswers, SumUpTheTableOfRanks)
 {
     const store::RunReader reader = fileOf(FakeRanks{});

@@ -45,6 +45,111 @@ protected:
     std::filesystem::path file_ = folder_ / "ranks.tscope";
 };
 
+/// Two ranks with two steps of a collective each, which rank 1 begins 0.8 ms late, and then 2 ms. It begins the second step 0.8 ms late.
+/// \param wait  until when both hosts wait for their GPUs at the beginning of the second step
+TraceBatch lateTwice(StringTable& strings, std::optional<std::int64_t> wait)
+{
+    TraceBatch batch;
+    const auto add = [&](std::int32_t rank, std::int32_t step, std::int64_t begin, std::int64_t start,
+                         std::int64_t end) {
+        const ThreadId thread{static_cast<std::uint32_t>(10 + rank)};
+        const DeviceIndex device{static_cast<std::int16_t>(rank)};
+        if (step == 0)
+            batch.threads.push_back({thread, strings.intern("main"), ProcessIndex{rank}, 100 + rank});
+        Range range;
+        range.id = RangeId{static_cast<std::uint32_t>(10 * rank + step)};
+        range.path = range.name = strings.intern("step");
+        range.thread = thread;
+        range.step = step;
+        range.start = timestampAt(begin);
+        range.end = timestampAt(end);
+        batch.ranges.push_back(range);
+        DeviceEvent event;
+        event.name = strings.intern("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+        event.path = strings.intern("step");
+        event.device = device;
+        event.stream = StreamId{static_cast<std::uint32_t>(20 + rank)};
+        event.correlation = CorrelationId{static_cast<std::uint32_t>(100 * rank + step + 1)};
+        event.launchThread = thread;
+        event.step = step;
+        event.launched = timestampAt(start - 10'000);
+        event.start = timestampAt(start);
+        event.end = timestampAt(end - 100'000);
+        batch.deviceEvents.push_back(event);
+        Collective record;
+        record.process = ProcessIndex{rank};
+        record.op = strings.intern("all_reduce");
+        record.group = strings.intern("0");
+        record.ranks = strings.intern("0,1");
+        record.sequence = step;
+        record.groupSize = 2;
+        record.device = device;
+        record.stream = event.stream;
+        record.thread = thread;
+        record.correlation = event.correlation;
+        record.path = event.path;
+        record.step = step;
+        record.start = event.start;
+        record.end = event.end;
+        batch.collectives.push_back(record);
+        if (step == 1 && wait) {
+            ApiCall call;
+            call.name = strings.intern("cudaStreamSynchronize");
+            call.kind = ApiKind::Synchronize;
+            call.thread = thread;
+            call.step = step;
+            call.start = timestampAt(begin + 1'000);
+            call.end = timestampAt(*wait);
+            batch.apiCalls.push_back(call);
+        }
+    };
+    add(0, 0, 1'000'000, 2'000'000, 9'000'000);
+    add(1, 0, 1'000'000, 2'800'000, 9'000'000);
+    add(0, 1, 10'000'000, 12'000'000, 19'000'000);
+    add(1, 1, 10'800'000, 14'000'000, 19'000'000);
+    return batch;
+}
+
+TEST_F(RankTables, AHostThatWaitsForItsGpuHasCaughtUp)
+{
+    const auto lateIn = [this](std::optional<std::int64_t> wait) {
+        StringTable strings;
+        store::RunWriter writer(file_, strings);
+        writer.beginRun({"two", "trace", R"({"workload":"trace","file":"two"})",
+                         "hash" + std::to_string(wait.has_value()), "test"});
+        writer.writeTopology(
+            {.clocks = {{.id = ClockIndex{0}, .name = "node", .method = "same clock"}},
+             .processes = {{.id = ProcessIndex{0},
+                            .pid = 100,
+                            .host = "node",
+                            .rank = 0,
+                            .worldSize = 2,
+                            .clock = ClockIndex{0}},
+                           {.id = ProcessIndex{1},
+                            .pid = 101,
+                            .host = "node",
+                            .rank = 1,
+                            .worldSize = 2,
+                            .clock = ClockIndex{0}}},
+             .devices = {{.id = DeviceIndex{0}}, {.id = DeviceIndex{1}}},
+             .streams = {
+                 {.device = DeviceIndex{0}, .id = StreamId{20}, .process = ProcessIndex{0}, .native = 7},
+                 {.device = DeviceIndex{1}, .id = StreamId{21}, .process = ProcessIndex{1}, .native = 7}}});
+        const TraceBatch batch = lateTwice(strings, wait);
+        writer.write(batch);
+        RunResult result;
+        result.device = "cuda:0, cuda:1";
+        writer.endRun(result);
+        const RanksTable table = ranks(store::RunReader(file_), {});
+        EXPECT_EQ(table.collectives.size(), 2U);
+        EXPECT_EQ(table.collectives.at(0).late, 800'000_ns);
+        EXPECT_EQ(table.collectives.at(1).lastRank, 1);
+        return table.collectives.at(1).late;
+    };
+    EXPECT_EQ(lateIn({}), 1'200'000_ns) << "of the 2 ms, the step begins with 0.8";
+    EXPECT_EQ(lateIn(11'000'000), 2'000'000_ns);
+}
+
 TEST_F(RankTables, DivideTheBusyTimeOfTheTableOfSteps)
 {
     const store::RunReader reader = fileOf(FakeRanks{.ranks = 4});
