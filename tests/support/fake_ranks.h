@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/host_samples.h"
 #include "core/model/processes.h"
 #include "core/model/strings.h"
 #include "core/store/run_writer.h"
@@ -23,6 +24,7 @@ struct FakeRanks {
     int unrecorded = 0;             ///< number of the last ranks that recorded nothing
     bool hostIsAhead = false; ///< a step's kernels are launched when it begins, not 10 µs before they start
     bool hasLauncher = false; ///< a process without a rank started them
+    bool hasStacks = false;   ///< of Python: train.py:7 at launches, train.py:8 while a host stalls
 
     static constexpr std::int64_t kStep = 20'000'000;
     static constexpr std::int64_t kTransfer = 400'000; ///< of each collective
@@ -50,6 +52,11 @@ public:
         writer.writeTopology(topology());
         for (int rank = 0; rank < recorded_; ++rank)
             writer.write(batches_[static_cast<std::size_t>(rank)]);
+        if (facts_.hasStacks)
+            for (int rank = 0; rank < recorded_; ++rank) {
+                HostSamples samples = samplesOf(rank);
+                writer.writeHostSamples({&samples, 1});
+            }
         RunResult result;
         result.device = "cuda:0";
         writer.endRun(result);
@@ -86,6 +93,27 @@ private:
                                           .clock = ClockIndex{0}});
         return topology;
     }
+
+    HostSamples samplesOf(int rank) const
+    {
+        constexpr std::int64_t kPeriod = 50'000;
+        HostSamples samples{
+            .process = ProcessIndex{rank},
+            .stacks = {{kNoStack, "train.py(3): step", 7}, {kNoStack, "train.py(3): step", 8}},
+            .threads = {{threadOf(rank), {}}}};
+        std::vector<HostSample>& taken = samples.threads[0].samples;
+        for (const DeviceEvent& event : batches_[static_cast<std::size_t>(rank)].deviceEvents) {
+            const std::int64_t launched = nanosecondsOf(event.launched);
+            if (rank == facts_.lateRank && textOf(event.path) == "step/backward/layers.1" &&
+                event.stream == streamOf(rank, 7))
+                for (std::int64_t at = launched - facts_.delay + kPeriod; at < launched; at += kPeriod)
+                    taken.push_back({timestampAt(at), 1, SampleState::kRan});
+            taken.push_back({event.launched, 0, SampleState::kLaunch});
+        }
+        std::ranges::stable_sort(taken, {}, &HostSample::time);
+        return samples;
+    }
+    std::string_view textOf(StringId id) const { return strings_.text(id); }
 
     static StreamId streamOf(int rank, std::uint32_t native)
     {

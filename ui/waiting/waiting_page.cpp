@@ -360,7 +360,7 @@ void WaitingPage::loaded(Loaded loaded)
                          : causes.steps > 0 ? tr("Mean step")
                                             : tr("Recording"));
     stepPanel_->setSubtitle(joinedWords(tr("busy, then idle by cause"), run_->letter));
-    bar_->show(stepParts(causes), timeText(causes.perStep(causes.idle + causes.busy)));
+    bar_->show(stepParts(causes), timeText(causes.perGpuStep(causes.idle + causes.busy)));
     stack_->showContent();
     showLines();
     layOut();
@@ -453,12 +453,12 @@ void WaitingPage::layOut()
             graph_ = std::move(graph);
             view_->show(graph_);
             whole_->setEnabled(false);
-            stacksPanel_->setSubtitle(
-                joinedWords(tr("%1 %2, %3")
-                                .arg(timeText(first_ ? first_->causes.perStep(first_->causes.idle) : 0),
-                                     first_ && first_->causes.steps > 0 ? tr("a step") : tr("in all"),
-                                     counted(std::ssize(graph_->rows), "level")),
-                            run_ ? run_->letter : QString()));
+            QString size = counted(std::ssize(graph_->rows), "level");
+            if (first_ && first_->causes.gpus.size() < 2) // of several, the boxes are of each
+                size = tr("%1 %2, %3")
+                           .arg(timeText(first_->causes.perGpuStep(first_->causes.idle)),
+                                first_->causes.steps > 0 ? tr("a step") : tr("in all"), size);
+            stacksPanel_->setSubtitle(joinedWords(size, run_ ? run_->letter : QString()));
             find();
         },
         [this](const QString& sentence) { showMessage(sentence); });

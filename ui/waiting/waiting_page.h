@@ -39,7 +39,8 @@ public:
     QString command() const override;
     QString processSentence() const override
     {
-        return tr("This page shows sums: of all ranks, or of the chosen one.");
+        return tr("The sentence and the mean step are of the mean GPU; stacks and lines are of each rank, or "
+                  "of the chosen one.");
     }
 
 protected:

@@ -77,6 +77,9 @@ TableData lineRows(const WaitingTable& lines, const WaitingTable* other)
     const exchange::WaitingColumns of(lines);
     TableMaker<WaitingRow> maker(lines.rows);
     nameColumns(maker);
+    if (lines.isOfSeveral())
+        maker.add(makeColumn(QObject::tr("Process"), TableColumn::Kind::Text, 64),
+                  [](const WaitingRow& row) { return makeWords(words(row.title)); });
     maker.add(of.idle, 70);
     maker.addBar(of.idle, 60);
     TableColumn& share = maker.add(of.share, 54); // its whole title would leave no room for the names
@@ -92,7 +95,7 @@ std::vector<MeanStepBar::Part> stepParts(const WaitingTable& causes)
 {
     std::vector<MeanStepBar::Part> parts{{.hue = query::Hue::Busy,
                                           .title = QObject::tr("GPU busy"),
-                                          .time = causes.perStep(causes.busy),
+                                          .time = causes.perGpuStep(causes.busy),
                                           .isIdle = false}};
     for (const WaitingRow& row : causes.rows) {
         const auto cause = analysis::hostCauseOf(row.cause);
@@ -101,11 +104,11 @@ std::vector<MeanStepBar::Part> stepParts(const WaitingTable& causes)
         const query::Hue hue = query::hueOfCause(*cause);
         const auto same = std::ranges::find(parts, hue, &MeanStepBar::Part::hue); // of another process
         if (same != parts.end())
-            same->time += causes.perStep(row.idle);
+            same->time += causes.perGpuStep(row.idle);
         else
             parts.push_back({.hue = hue,
                              .title = words(exchange::titleOfCause(row.cause)),
-                             .time = causes.perStep(row.idle)});
+                             .time = causes.perGpuStep(row.idle)});
     }
     std::ranges::stable_sort(parts.begin() + 1, parts.end(), std::greater{}, &MeanStepBar::Part::time);
     return parts;
@@ -119,7 +122,9 @@ QString waitingSentence(const WaitingTable& causes, const WaitingTable& lines)
         std::ranges::find_if(lines.rows, [](const WaitingRow& row) { return row.line.has_value(); });
     if (costliest != lines.rows.end())
         text += QObject::tr(" The costliest line is %1 with %2.")
-                    .arg(nameOf(*costliest), timeText(lines.perStep(costliest->idle)));
+                    .arg(nameOf(*costliest), timeText(WaitingTable::perStep(*costliest)));
+    if (const std::string peers = exchange::peerSentence(lines); !peers.empty())
+        text += QLatin1Char(' ') + words(peers);
     return text;
 }
 
@@ -145,9 +150,9 @@ TableData sourceRows(const query::SourceText& source, const WaitingTable& lines,
     };
     std::map<std::int64_t, SourceLine> known;
     for (const WaitingRow& each : lines.rows)
-        if (each.line && each.line->file == row.line->file) {
+        if (each.line && each.line->file == row.line->file && each.numbers.process == row.numbers.process) {
             SourceLine& line = known[each.line->line];
-            line.idle += lines.perStep(each.idle);
+            line.idle += WaitingTable::perStep(each);
             if (const auto cause = analysis::hostCauseOf(each.cause))
                 line.hue = query::hueOfCause(*cause);
         }

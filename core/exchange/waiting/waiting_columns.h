@@ -20,13 +20,13 @@ struct WaitingColumns {
     /// \param waiting  of the rows; must outlive the columns
     explicit WaitingColumns(const query::WaitingTable& waiting)
         : idle("idle_a_step_ns", waiting.steps > 0 ? "idle a step" : "idle",
-               [&waiting](const Row& row) { return waiting.perStep(row.idle); },
+               [](const Row& row) { return query::WaitingTable::perStep(row); },
                {.unit = Unit::Nanoseconds, .keep = 2, .unitGroup = 1}),
           interval("interval", "95 %",
-                   [&waiting](const Row& row) {
-                       const auto steps = static_cast<double>(waiting.steps > 0 ? waiting.steps : 1);
-                       return row.interval ? Cell(analysis::ConfidenceInterval{row.interval->low / steps,
-                                                                               row.interval->high / steps})
+                   [](const Row& row) {
+                       return row.interval ? Cell(analysis::ConfidenceInterval{
+                                                 query::WaitingTable::perStep(row, row.interval->low),
+                                                 query::WaitingTable::perStep(row, row.interval->high)})
                                            : Cell();
                    },
                    {.unit = Unit::Nanoseconds, .unitGroup = 1})
@@ -51,10 +51,13 @@ struct WaitingColumns {
     Of work = Of("work", "then", [](const Row& row) { return cellOrNull(row.work); }, {.elidable = true});
 };
 
-/// "The GPU was idle for 64.5 ms of 75.0 ms a step, 86.0 %." None if there are no rows.
+/// "The GPU was idle for 64.5 ms of 75.0 ms a step, 86.0 %." Of several GPUs the mean, and which was idle least and most. None
+/// if there are no rows.
 std::string idleSentence(const query::WaitingTable& waiting);
 /// "A launch was 1.20 ms ahead of its work on average; the host's own work takes 9.30 ms a step." Empty without launches.
 std::string leadSentence(const query::WaitingTable& waiting);
+/// "Within collectives, rank 0 waits for rank 1 for 4.52 ms a step …": empty where no process waits for another one.
+std::string peerSentence(const query::WaitingTable& waiting);
 /// The word of a cause for people: "Data loading".
 std::string titleOfCause(std::string_view cause);
 /// "Python takes 19.4 ms of it, backward 16.4 ms."

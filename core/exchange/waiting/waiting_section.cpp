@@ -26,11 +26,18 @@ std::string percent(double share)
     return quantity::threeDigits(100 * share) + " %";
 }
 
+std::string timeText(double time)
+{
+    return quantity::withUnit(time, quantity::Unit::Nanoseconds);
+}
+
 std::vector<std::string> waitingNotes(const query::WaitingTable& waiting)
 {
     std::vector<std::string> notes{idleSentence(waiting)};
     if (std::string lead = leadSentence(waiting); !lead.empty())
         notes.push_back(std::move(lead));
+    if (std::string peers = peerSentence(waiting); !peers.empty())
+        notes.push_back(std::move(peers));
     for (std::string& sentence : waiting.choice.notes())
         notes.push_back(std::move(sentence));
     if (waiting.group == WaitingGroup::Place || waiting.group == WaitingGroup::Thread)
@@ -59,25 +66,63 @@ std::string lineText(const std::optional<CodeLine>& line)
 
 std::string idleSentence(const query::WaitingTable& waiting)
 {
-    const auto per = [&](Nanoseconds time) {
-        return quantity::withUnit(waiting.perStep(time), quantity::Unit::Nanoseconds);
-    };
+    const auto per = [&](Nanoseconds time) { return timeText(waiting.perGpuStep(time)); };
     const Nanoseconds whole = waiting.idle + waiting.busy;
-    return "The GPU was idle for " + per(waiting.idle) + " of " + per(whole) +
-           (waiting.steps > 0 ? " a step, " : ", ") +
-           percent(static_cast<double>(waiting.idle.count()) / static_cast<double>(whole.count())) + ".";
+    std::string text =
+        std::string(waiting.gpus.size() > 1 ? "The GPUs were" : "The GPU was") + " idle for " +
+        per(waiting.idle) + " of " + per(whole) + (waiting.steps > 0 ? " a step, " : ", ") +
+        percent(static_cast<double>(waiting.idle.count()) / static_cast<double>(whole.count()));
+    if (waiting.gpus.size() > 1) {
+        const auto [least, most] = std::ranges::minmax_element(
+            waiting.gpus, {}, [](const query::GpuIdle& gpu) { return gpu.perStep(gpu.idle); });
+        text += ", in the mean of " + std::to_string(waiting.gpus.size()) + ": from " +
+                timeText(least->perStep(least->idle)) + " (" + least->title + ") to " +
+                timeText(most->perStep(most->idle)) + " (" + most->title + ")";
+    }
+    return text + ".";
 }
 
 std::string leadSentence(const query::WaitingTable& waiting)
 {
     if (waiting.lead.launches == 0)
         return {};
-    const auto withUnit = [](double time) { return quantity::withUnit(time, quantity::Unit::Nanoseconds); };
-    return "A launch was " + withUnit(static_cast<double>(waiting.lead.mean().count())) +
-           " ahead of its work on average; the host needs " + withUnit(waiting.perStep(waiting.lead.work)) +
-           (waiting.steps > 0 ? " a step" : "") +
+    return "A launch was " + timeText(static_cast<double>(waiting.lead.mean().count())) +
+           " ahead of its work on average; the host needs " +
+           timeText(waiting.perProcessStep(waiting.lead.work)) + (waiting.steps > 0 ? " a step" : "") +
            " from the first launch to the last, without waiting for a GPU." +
            (waiting.isHostBoundNext() ? " That is more than the GPU's work: host-bound next." : "");
+}
+
+std::string peerSentence(const query::WaitingTable& waiting)
+{
+    constexpr std::size_t kMost = 3;
+    if (waiting.peers.empty())
+        return {};
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMost, waiting.peers.size()); ++i) {
+        const query::PeerWait& wait = waiting.peers[i];
+        text += (i == 0 ? "Within collectives, " : ", ") + wait.title + " waits for " + wait.last + " for " +
+                timeText(wait.perStep());
+        if (wait.steps > 0)
+            text += i == 0 ? " a step (in " + std::to_string(wait.waitsIn) + " of " +
+                                 counted(wait.steps, "step") + ")"
+                           : "";
+    }
+    if (waiting.peers.size() > kMost)
+        text += " and others less";
+    const query::PeerWait& longest = waiting.peers.front();
+    text += longest.isOnHost ? ", in calls of the host."
+                             : "; a GPU that waits so is busy: this is not part of the idle time.";
+    // What the late process does is among the rows, unless those are of another one.
+    const auto own = std::ranges::find_if(waiting.rows, [&](const WaitingRow& row) {
+        return row.line && row.rank && row.rank == longest.lastRank;
+    });
+    if (own != waiting.rows.end())
+        text += " The costliest line of " + longest.last + " is " + lineText(own->line) + ".";
+    else if (longest.lastRank)
+        text +=
+            " What that one does meanwhile: show waiting --rank " + std::to_string(*longest.lastRank) + ".";
+    return text;
 }
 
 std::string causesSentence(const query::WaitingTable& waiting)
@@ -96,7 +141,7 @@ std::string causesSentence(const query::WaitingTable& waiting)
         const auto& [time, cause] = order[i];
         if (i > 0 && static_cast<double>(time.count()) < kLeast * static_cast<double>(waiting.idle.count()))
             break;
-        const std::string words = quantity::withUnit(waiting.perStep(time), quantity::Unit::Nanoseconds);
+        const std::string words = timeText(waiting.perGpuStep(time));
         std::string name = titleOfCause(cause);
         if (i > 0 && name != "Python" && !name.starts_with("C and") && !name.starts_with("CUDA"))
             name.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
@@ -166,6 +211,9 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
         codeColumn("next_file", &WaitingRow::next, file),
         codeColumn("next_line", &WaitingRow::next, number),
         codeColumn("next_function", &WaitingRow::next, function)};
+    if (waiting->isOfSeveral() && !hasRanks)
+        table.columns.push_back(column.people(
+            "process", [](const WaitingRow& row) { return cellOrNull(row.title); }, {.keep = 2}));
     if (isOfCode || isOfPlaces) {
         table.columns.push_back(only(of.line, Audience::People));
         if (!withLines)
@@ -181,12 +229,11 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
     }
     table.columns.push_back(peopleIf(of.thread, isExact));
     table.columns.push_back(only(of.idle, Audience::People));
-    for (Column& each : std::vector<Column>{
-             column.programs("steps", [steps = waiting->steps](const WaitingRow&) { return steps; }),
-             column.programs("idle_ns", &WaitingRow::idle), column(of.share),
-             column.programs("interval_ns", [](const WaitingRow& row) {
-                 return row.interval ? Cell(*row.interval) : Cell();
-             })})
+    for (Column& each : std::vector<Column>{column.programs("steps", &WaitingRow::steps),
+                                            column.programs("idle_ns", &WaitingRow::idle), column(of.share),
+                                            column.programs("interval_ns", [](const WaitingRow& row) {
+                                                return row.interval ? Cell(*row.interval) : Cell();
+                                            })})
         table.columns.push_back(std::move(each));
     if (!isExact)
         table.columns.push_back(only(of.interval, Audience::People));

@@ -166,9 +166,11 @@ std::string_view remedyOf(AdviceRule rule)
                "prefetch_factor), "
                "or prepare the data ahead.";
     case AdviceRule::LateRank:
-        return "Find out what that rank does before its collectives: compare its timeline with another "
-               "rank's, "
-               "and look for more work, a slower GPU or a busy host.";
+        return "Find out what that rank does before its collectives: show waiting --rank names the lines "
+               "where its "
+               "GPU waits for its host; otherwise compare its timeline with another rank's, and look for "
+               "more work or "
+               "a slower GPU.";
     case AdviceRule::LateGather:
         return "Gather the weights of a layer earlier (prefetch one more layer), or gather fewer bytes (bf16 "
                "weights, larger layers per gather).";

@@ -27,7 +27,7 @@ std::vector<ComparedLine> comparedLines(const WaitingTable& a, const WaitingTabl
             if (isNew)
                 lines.push_back({.line = row.line, .cause = row.cause});
             std::optional<double>& time = lines[place->second].*side;
-            time = time.value_or(0) + table.perStep(row.idle);
+            time = time.value_or(0) + table.perGpuStep(row.idle);
         }
     };
     add(a, &ComparedLine::a);

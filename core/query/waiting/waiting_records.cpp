@@ -5,10 +5,13 @@
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_tables.h"
+#include "core/query/runs/side_reading.h"
+#include "core/query/waiting/peer_waits.h"
 #include "core/query/waiting/sampled_ops.h"
 #include "core/store/host_sample_reader.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -27,6 +30,7 @@ struct ProcessRecords {
     std::vector<CudaCaller> callers;
     std::vector<analysis::CudaCall> waits;   ///< in which the host waits for a GPU
     std::vector<analysis::Interval> windows; ///< steps; empty: the whole recording
+    std::int64_t steps = 0;
 };
 
 class WaitingReading {
@@ -66,6 +70,7 @@ public:
             ProcessIdle idle{.process = process,
                              .rank = rankOf(filter_.topology(), process),
                              .numbers = numbersOf(filter_.topology(), process),
+                             .steps = records.steps,
                              .callers = std::move(records.callers)};
             for (const ProcessChoice& title : titles)
                 if (title.process == process)
@@ -73,6 +78,7 @@ public:
             for (const auto& [device, work] : records.work) {
                 const auto [known, isNew] = idle.devices.emplace(
                     device, analysis::idleTime(work, records.samples, records.calls, records.windows));
+                idle.gpuTitles.emplace(device, deviceTitle(filter_.topology(), device));
                 for (const analysis::IdlePlace& place : known->second.places)
                     if (place.endedBy)
                         records_.names.try_emplace(place.endedBy, reader_.text(place.endedBy));
@@ -122,6 +128,7 @@ private:
                 !records_.choice.isTypical(numbersOf(filter_.topology(), step.process).process, step.step))
                 continue;
             process->second.windows.push_back(step.wall);
+            ++process->second.steps;
             ++numbers[step.step];
         }
         for (auto& [process, records] : processes_)
@@ -246,8 +253,20 @@ std::string WaitingRecords::threadName(ThreadId thread) const
 
 WaitingRecords waitingRecords(const store::RunReader& reader, const WaitingScope& scope)
 {
+    const store::RunRecord run = chooseRun(reader, scope.run);
+    const std::function<bool()> never = [] { return false; };
+    SideReading<RanksTable> ranks(
+        reader, run, never,
+        [query = RankQuery{.run = run.run,
+                           .topology = {.allSteps = scope.topology.allSteps},
+                           .step = scope.step,
+                           .span = scope.span}](const store::RunReader& own,
+                                                const std::function<bool()>& isCancelled) {
+            return own.collectives(*query.run).empty() ? RanksTable{} : query::ranks(own, query, isCancelled);
+        });
     WaitingRecords records;
     reader.atOnce([&] { records = WaitingReading(reader, scope).read(); });
+    addPeers(ranks.take(), records);
     return records;
 }
 

@@ -42,9 +42,28 @@ struct ProcessIdle {
     ProcessNumbers numbers = {};
     std::string title = {}; ///< rank 1, python 4711
     std::vector<HostStack> stacks = {};
+    std::int64_t steps = 0;               ///< that the idle time is of; 0: not of steps
     std::vector<CudaCaller> callers = {}; ///< by analysis::IdleCall::name
     std::map<DeviceIndex, analysis::IdleTime> devices = {};
+    std::map<DeviceIndex, std::string> gpuTitles = {}; ///< of them: rank 1 GPU 0
     analysis::HostLead lead = {};
+};
+
+/// A process that waits in collectives for the one that begins them last. The GPU of the process is busy meanwhile, with the kernel
+/// of the collective, so that this is no idle time of it.
+struct PeerWait {
+    std::string title = {}; ///< of the process that waits: rank 0
+    std::string last = {};  ///< of the other one
+    std::optional<std::int32_t> lastRank = {};
+    std::int64_t steps = 0;   ///< of the process, that `time` is of; 0: not of steps
+    std::int64_t waitsIn = 0; ///< as many of them
+    Nanoseconds time{0};      ///< in which no compute kernel of the process runs either
+    bool isOnHost = false;    ///< the collectives are the host's: its GPU may be idle
+
+    double perStep() const
+    {
+        return static_cast<double>(time.count()) / static_cast<double>(steps > 0 ? steps : 1);
+    }
 };
 
 /// What a recording says of the idle time of its GPUs, read once for several tables. Immutable.
@@ -55,6 +74,7 @@ struct WaitingRecords {
     std::unordered_map<ThreadId, std::string> threads = {};
     std::unordered_map<StringId, std::string> names = {}; ///< of IdlePlace::endedBy
     StepChoice choice = {};                               ///< the idle time is of these steps
+    std::vector<PeerWait> peers = {};                     ///< the longest first
     std::int64_t steps = 0;    ///< that the idle time is of; 0: the whole recording, or a span of it
     bool hasGpu = false;       ///< the run recorded work of a GPU
     bool hasStacks = false;    ///< the run recorded the stacks of threads

@@ -269,8 +269,11 @@ private:
 
     WaitingRow rowOf(const WaitingPart& part) const
     {
-        WaitingRow row{
-            .rank = process_.rank, .numbers = process_.numbers, .idle = Nanoseconds(std::llround(part.time))};
+        WaitingRow row{.rank = process_.rank,
+                       .numbers = process_.numbers,
+                       .title = process_.title,
+                       .steps = process_.steps,
+                       .idle = Nanoseconds(std::llround(part.time))};
         const auto most =
             std::ranges::max_element(part.causes, {}, [](const auto& each) { return each.second.time; });
         for (const auto& [cause, time] : part.causes) {
@@ -290,8 +293,12 @@ private:
 
     WaitingRow rowOf(Nanoseconds time, std::vector<Nanoseconds> times) const
     {
-        WaitingRow row{
-            .rank = process_.rank, .numbers = process_.numbers, .idle = time, .count = std::ssize(times)};
+        WaitingRow row{.rank = process_.rank,
+                       .numbers = process_.numbers,
+                       .title = process_.title,
+                       .steps = process_.steps,
+                       .idle = time,
+                       .count = std::ssize(times)};
         std::ranges::sort(times);
         row.median = times[times.size() / 2];
         row.longest = times.back();
@@ -329,6 +336,14 @@ private:
     std::size_t first_ = 0;
 };
 
+std::string titleOf(const ProcessIdle& process, DeviceIndex device)
+{
+    if (process.devices.size() == 1 && !process.title.empty())
+        return process.title;
+    const auto number = process.gpuTitles.find(device);
+    return number == process.gpuTitles.end() ? process.title : number->second;
+}
+
 } // namespace
 
 std::string_view wordOf(WaitingGroup group)
@@ -351,7 +366,21 @@ WaitingGroup waitingGroupOf(std::string_view word)
 bool WaitingTable::isHostBoundNext() const
 {
     constexpr std::int64_t kLeastBusy = 9; // times the idle time
-    return busy >= kLeastBusy * idle && lead.work > busy;
+    return busy >= kLeastBusy * idle && perProcessStep(lead.work) > perGpuStep(busy);
+}
+
+bool WaitingTable::isOfSeveral() const
+{
+    return std::ranges::any_of(
+        rows, [this](const WaitingRow& row) { return row.numbers.process != rows.front().numbers.process; });
+}
+
+double WaitingTable::perGpuStep(Nanoseconds time) const
+{
+    std::int64_t all = 0;
+    for (const GpuIdle& gpu : gpus)
+        all += std::max<std::int64_t>(gpu.steps, 1);
+    return static_cast<double>(time.count()) / static_cast<double>(std::max<std::int64_t>(all, 1));
 }
 
 WaitingTable waitingTable(const WaitingRecords& records, WaitingGroup group)
@@ -362,12 +391,24 @@ WaitingTable waitingTable(const WaitingRecords& records, WaitingGroup group)
                        .idle = records.idle(),
                        .busy = records.busy(),
                        .lead = records.lead(),
+                       .peers = records.peers,
                        .choice = records.choice,
                        .steps = records.steps,
                        .samples = records.samples(),
                        .lateShare = records.lateShare()};
-    for (const ProcessIdle& process : records.processes)
+    table.processSteps = 0;
+    for (const ProcessIdle& process : records.processes) {
         ProcessWaiting(process, records, table).addRows();
+        if (process.devices.empty())
+            continue;
+        table.processSteps += std::max<std::int64_t>(process.steps, 1);
+        for (const auto& [device, idle] : process.devices)
+            table.gpus.push_back({.title = titleOf(process, device),
+                                  .idle = idle.total,
+                                  .busy = idle.busy,
+                                  .steps = process.steps});
+    }
+    table.processSteps = std::max<std::int64_t>(table.processSteps, 1);
     std::ranges::stable_sort(table.rows, std::greater{}, &WaitingRow::idle);
     std::erase_if(table.rows, [](const WaitingRow& row) { return row.idle.count() <= 0; });
     if (table.rows.empty())

@@ -44,11 +44,13 @@ struct CauseTime {
 struct WaitingRow {
     std::optional<std::int32_t> rank = {};
     ProcessNumbers numbers = {};
-    std::string cause = {};             ///< word of the cause with most of it; empty: of a place or thread
+    std::string title = {}; ///< of the process: rank 1, python 4711; empty in a run of one process
+    std::string cause = {}; ///< word of the cause with most of it; empty: of a place or thread
     std::vector<CauseTime> causes = {}; ///< of lines and functions, and of what has neither; add up to `idle`
     std::optional<CodeLine> line = {};  ///< that ran; of a place: of the launch before
     std::optional<CodeLine> next = {};  ///< of a place: of the launch that ended the wait
     std::string thread = {};            ///< that launches
+    std::int64_t steps = 0;             ///< of the process, that `idle` is of; 0: not of steps
     Nanoseconds idle{0};
     double share = 0;                                          ///< of the idle time of the process
     std::optional<analysis::ConfidenceInterval> interval = {}; ///< of `idle` in ns, 95 %; none: it is exact
@@ -61,27 +63,57 @@ struct WaitingRow {
     std::string work = {}; ///< of a place: the kernel, copy or memset that ended the longest
 };
 
+/// The idle time of one of several GPUs.
+struct GpuIdle {
+    std::string title = {}; ///< rank 1; of a process with several GPUs rank 1 GPU 0, or GPU 0
+    Nanoseconds idle{0};
+    Nanoseconds busy{0};
+    std::int64_t steps = 0; ///< that they are of; 0: not of steps
+
+    double perStep(Nanoseconds time) const
+    {
+        return static_cast<double>(time.count()) / static_cast<double>(steps > 0 ? steps : 1);
+    }
+};
+
 struct WaitingTable {
     store::RunRecord run = {};
     WaitingGroup group = WaitingGroup::Line;
     std::vector<WaitingRow> rows = {}; ///< the longest first; their times add up to `idle`
     std::optional<TimeSpan> span = {}; ///< `idle` is of this part of the recording
-    Nanoseconds idle{0};
-    Nanoseconds busy{0};
-    analysis::HostLead lead = {};
-    StepChoice choice = {};    ///< of these steps
-    std::int64_t steps = 0;    ///< that `idle` is of; 0: the whole recording, or `span`
-    std::int64_t samples = 0;  ///< in idle time
-    double lateShare = 0;      ///< of them whose wake-up was late
-    std::string whyEmpty = {}; ///< why there are no rows
+    Nanoseconds idle{0};               ///< of all GPUs
+    Nanoseconds busy{0};               ///< likewise
+    std::vector<GpuIdle> gpus = {};    ///< by process and number
+    analysis::HostLead lead = {};      ///< of all processes
+    std::vector<PeerWait> peers = {};  ///< the longest first
+    StepChoice choice = {};            ///< of these steps
+    std::int64_t steps = 0;            ///< that `idle` is of; 0: the whole recording, or `span`
+    std::int64_t processSteps = 1;     ///< the same, each once for each process; without steps the processes
+    std::int64_t samples = 0;          ///< in idle time
+    double lateShare = 0;              ///< of them whose wake-up was late
+    std::string whyEmpty = {};         ///< why there are no rows
+
+    /// Whether the rows are of several processes.
+    bool isOfSeveral() const;
 
     /// The GPUs hardly wait, but the host's own work takes longer than theirs: they will wait as soon as theirs gets faster, or
     /// the host's lead is used up.
     bool isHostBoundNext() const;
-    /// Time of a mean step, or of everything, ns.
-    double perStep(Nanoseconds time) const
+    /// Time of a mean step of its process, or of everything, ns.
+    static double perStep(const WaitingRow& row)
     {
-        return static_cast<double>(time.count()) / static_cast<double>(steps > 0 ? steps : 1);
+        return perStep(row, static_cast<double>(row.idle.count()));
+    }
+    static double perStep(const WaitingRow& row, double time)
+    {
+        return time / static_cast<double>(row.steps > 0 ? row.steps : 1);
+    }
+    /// The same of a sum over all processes: for the mean GPU.
+    double perGpuStep(Nanoseconds time) const;
+    /// The same for the mean process, ns.
+    double perProcessStep(Nanoseconds time) const
+    {
+        return static_cast<double>(time.count()) / static_cast<double>(processSteps);
     }
 };
 

@@ -65,6 +65,26 @@ TEST_F(ShowRanks, PartsAddUpToTheWallTime)
     }
 }
 
+TEST_F(ShowRanks, WaitingNamesTheRankThatAnotherOneWaitsFor)
+{
+    const std::string file = fileOf({.hasStacks = true});
+    const std::string all = run({file, "waiting"});
+    EXPECT_THAT(all, HasSubstr("The GPUs were idle for "));
+    EXPECT_THAT(all, HasSubstr(", in the mean of 2: from "));
+    EXPECT_THAT(
+        all,
+        HasSubstr(
+            "Within collectives, rank 0 waits for rank 1 for 1.60 ms a step (in 8 of 8 steps); a GPU that "
+            "waits so is busy: this is not part of the idle time. The costliest line of rank 1 is "
+            "train.py:8."));
+    const std::string one = run({file, "waiting", "--rank", "0"});
+    EXPECT_THAT(one, HasSubstr("The GPU was idle for "));
+    EXPECT_THAT(one, HasSubstr("What that one does meanwhile: show waiting --rank 1."));
+    EXPECT_THAT(run({file, "waiting", "--rank", "1"}), Not(HasSubstr("Within collectives")));
+    for (const json& row : valid({file, "waiting"}))
+        EXPECT_EQ(row.at("steps"), 8);
+}
+
 TEST_F(ShowRanks, CollectivesNameTheLateRankAndItsLateness)
 {
     const json rows = valid({fileOf({}), "collectives", "--step", "2"});

@@ -7,6 +7,7 @@
 #include "core/query/waiting/compared_lines.h"
 #include "core/query/waiting/source_folders.h"
 #include "core/store/run_writer.h"
+#include "tests/support/fake_ranks.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/ui/waiting_fixture.h"
@@ -155,10 +156,10 @@ TEST_F(WaitingTables, TwoRunsAreComparedByLine)
         sumA += line.a.value_or(0);
         sumB += line.b.value_or(0);
     }
-    EXPECT_NEAR(sumA, a.perStep(a.idle), 1);
-    EXPECT_NEAR(sumB, b.perStep(b.idle), 1);
+    EXPECT_NEAR(sumA, a.perGpuStep(a.idle), 1);
+    EXPECT_NEAR(sumB, b.perGpuStep(b.idle), 1);
     for (std::size_t i = 0; i < a.rows.size(); ++i)
-        EXPECT_NEAR(lines[i].a.value_or(0), a.perStep(a.rows[i].idle), 1)
+        EXPECT_NEAR(lines[i].a.value_or(0), WaitingTable::perStep(a.rows[i]), 1)
             << "the lines of A are in its order";
     EXPECT_TRUE(comparedLines({}, {}).empty());
 }
@@ -175,6 +176,67 @@ TEST_F(WaitingTables, SayWhenTheHostIsTheNextToLimit)
     EXPECT_TRUE(table.isHostBoundNext());
     table.lead.work = table.busy;
     EXPECT_FALSE(table.isHostBoundNext());
+}
+
+class WaitingOfRanks : public ::testing::Test {
+protected:
+    WaitingTable table(const testing::FakeRanks& facts, const ProcessQuery& topology = {})
+    {
+        testing::writeFakeRanks(folder_ / "ranks.tscope", facts);
+        return waiting(store::RunReader(folder_ / "ranks.tscope"), {.topology = topology},
+                       WaitingGroup::Line);
+    }
+
+    testing::TemporaryFolder folder_;
+};
+
+// Rank 0 waits for 2 ms in the all-reduce of layers.1, in 1.2 of which it computes layers.0, and for 0.8 ms in that of layers.0.
+TEST_F(WaitingOfRanks, NamesTheRankThatAnotherOneWaitsFor)
+{
+    const WaitingTable all = table({.hasStacks = true});
+    ASSERT_EQ(all.peers.size(), 1U);
+    const PeerWait& wait = all.peers.front();
+    EXPECT_EQ(wait.title, "rank 0");
+    EXPECT_EQ(wait.last, "rank 1");
+    EXPECT_EQ(wait.lastRank, 1);
+    EXPECT_EQ(wait.time, Nanoseconds(8 * 1'600'000));
+    EXPECT_EQ(wait.perStep(), 1'600'000);
+    EXPECT_EQ(wait.waitsIn, 8);
+    EXPECT_EQ(wait.steps, 8);
+    EXPECT_FALSE(wait.isOnHost);
+    EXPECT_EQ(table({.hasStacks = true}, {.rank = 0}).peers.size(), 1U);
+    EXPECT_TRUE(table({.hasStacks = true}, {.rank = 1}).peers.empty()) << "rank 1 waits for no other one";
+}
+
+TEST_F(WaitingOfRanks, IsSilentWhereNoneIsLate)
+{
+    EXPECT_TRUE(table({.delay = 0, .hasStacks = true}).peers.empty());
+}
+
+TEST_F(WaitingOfRanks, FindsTheLineOfTheLateRank)
+{
+    const WaitingTable late = table({.hasStacks = true}, {.rank = 1});
+    const auto row = std::ranges::find_if(
+        late.rows, [](const WaitingRow& each) { return each.line && each.line->line == 8; });
+    ASSERT_NE(row, late.rows.end());
+    // Its host stalls for 2 ms, in the first 0.4 of which its GPU has the all-reduce of layers.2.
+    EXPECT_NEAR(WaitingTable::perStep(*row), 1.6e6, 0.1e6);
+}
+
+TEST_F(WaitingOfRanks, GivesMeansOfTheGpus)
+{
+    const WaitingTable all = table({.hasStacks = true});
+    const WaitingTable one = table({.hasStacks = true}, {.rank = 0});
+    const WaitingTable other = table({.hasStacks = true}, {.rank = 1});
+    ASSERT_EQ(all.gpus.size(), 2U);
+    EXPECT_EQ(all.gpus[0].title, "rank 0");
+    EXPECT_EQ(all.gpus[1].title, "rank 1");
+    EXPECT_EQ(all.gpus[0].idle, one.idle);
+    EXPECT_EQ(all.gpus[1].idle, other.idle);
+    EXPECT_EQ(all.idle, one.idle + other.idle);
+    EXPECT_EQ(2 * all.perGpuStep(all.idle), one.perGpuStep(one.idle) + other.perGpuStep(other.idle));
+    EXPECT_EQ(2 * all.perProcessStep(all.lead.work),
+              one.perProcessStep(one.lead.work) + other.perProcessStep(other.lead.work));
 }
 
 TEST_F(WaitingTables, AdviceNamesTheLine)
