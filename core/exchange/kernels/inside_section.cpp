@@ -49,6 +49,18 @@ std::vector<std::string> insideNotes(const query::InsideTable& inside)
              : std::string()) +
         "; the samples of a kernel's rows add up to its samples. Issued: the scheduler of the warp issued an "
         "instruction, of this or another warp.");
+    if (inside.group == InsideGroup::Kernel) {
+        constexpr double kMany = 0.05;
+        double all = static_cast<double>(inside.others);
+        for (const query::InsideRow& row : inside.rows)
+            all += static_cast<double>(row.samples);
+        if (static_cast<double>(inside.others) > kMany * all)
+            notes.push_back(
+                counted(inside.others, "more sample") + ", " +
+                quantity::threeDigits(100 * static_cast<double>(inside.others) / all) +
+                " % of all, are of code for which CUPTI names no kernel: functions that kernels call by "
+                "address, as those of NCCL do, whose own rows are too small then, and the driver's.");
+    }
     const bool isOfCode = inside.group == InsideGroup::Line || inside.group == InsideGroup::Instruction ||
                           inside.group == InsideGroup::Function;
     if (isOfCode &&

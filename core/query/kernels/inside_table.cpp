@@ -56,14 +56,19 @@ public:
 
     InsideTable read()
     {
+        std::vector<std::string> others;
         for (const EnvironmentEntry& entry : reader_.environment(run_.run)) {
             if (entry.key == "record.inside")
                 table_.trouble = entry.value;
             if (entry.key == kSamplingTurns)
                 table_.turns = entry.value;
+            if (entry.key == "record.inside_others")
+                others.push_back(entry.value);
             if (entry.key == "record.inside_cycles")
                 table_.cycles = parseNumber<std::int64_t>(entry.value).value_or(0);
         }
+        for (const std::string& each : others)
+            table_.others += othersIn(each, others.size() == 1);
         const bool needsTexts = query_.group == InsideGroup::Instruction;
         samples_ = store::kernelSamples(reader_.file(), run_.run, needsTexts);
         table_.isSampled = !samples_.empty();
@@ -149,6 +154,16 @@ private:
             table_.readTime += each.length();
     }
 
+    /// Of "163785", or of "rank 1: 163785" where processes differ, if it is of the processes that were asked for.
+    std::int64_t othersIn(const std::string& text, bool isOfAll) const
+    {
+        const std::size_t end = text.rfind(": ");
+        const bool isNamed = end != std::string::npos;
+        if (isOneProcess() &&
+            !(isNamed ? filter_.topology().titleOf(filter_.process()) == text.substr(0, end) : isOfAll))
+            return 0;
+        return parseNumber<std::int64_t>(isNamed ? text.substr(end + 2) : text).value_or(0);
+    }
     bool isOneProcess() const { return query_.topology.rank || query_.topology.pid; }
     bool isWanted(ProcessIndex process) const
     {

@@ -71,6 +71,7 @@ struct InsideTable {
     bool isSampled = false;                ///< the run has samples
     bool hasTexts = true;                  ///< all instructions of the kernels are disassembled
     std::string trouble = {};              ///< what the recorder says of missing samples; empty: nothing
+    std::int64_t others = 0;               ///< samples of the processes that CUPTI gives no kernel for; no rows
     std::string turns = {};                ///< kSamplingTurns; empty: instructions were sampled all the time
     std::optional<std::int32_t> step = {}; ///< as asked for
     Nanoseconds stepTime{0};               ///< its wall time; of several processes the longest
