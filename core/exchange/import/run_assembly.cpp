@@ -593,6 +593,26 @@ private:
             trace_.environment.push_back({"gpu.uuid", device.uuid});
         if (device.memory)
             trace_.environment.push_back({"gpu.memory", std::to_string(device.memory->count), "B"});
+        for (const TracedDevice& each : trace_.topology.devices) {
+            const std::string gpu = "gpu." + std::to_string(each.id.value) + ".";
+            if (trace_.topology.devices.size() > 1 && !each.name.empty())
+                trace_.environment.push_back({gpu + "name", each.name});
+            if (trace_.topology.devices.size() > 1 && !each.uuid.empty())
+                trace_.environment.push_back({gpu + "uuid", each.uuid});
+        }
+    }
+
+    /// cuda:0; cuda:0, cuda:1; cuda:0 to cuda:7
+    std::string devicesText() const
+    {
+        const std::vector<TracedDevice>& all = trace_.topology.devices;
+        const auto word = [](const TracedDevice& device) {
+            return "cuda:" + std::to_string(device.id.value);
+        };
+        std::string text = word(all.front());
+        if (all.size() > 1)
+            text += (all.size() == 2 ? ", " : " to ") + word(all.back());
+        return text;
     }
 
     RunResult result() const
@@ -600,7 +620,7 @@ private:
         RunResult result;
         result.flags = trace_.flags;
         if (!trace_.topology.devices.empty())
-            result.device = "cuda:" + std::to_string(trace_.topology.devices.front().id.value);
+            result.device = devicesText();
         else // which of the GPUs is unknown where their activities could not be traced
             result.device = hasFlag(result.flags, FlagKind::Untraced)        ? "cuda"
                             : hasFlag(result.flags, FlagKind::DeviceNotRead) ? ""

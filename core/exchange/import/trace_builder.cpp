@@ -8,6 +8,7 @@
 #include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/run_assembly.h"
 #include "core/model/api_class.h"
+#include "core/model/topology_index.h"
 
 #include <algorithm>
 #include <limits>
@@ -102,10 +103,39 @@ public:
     std::unordered_map<NativeKey, std::uint32_t, NativeHash> devices;
     std::unordered_map<NativeKey, std::uint32_t, NativeHash> streams;
 
+    /// Facts of processes: places in the environment, and the processes that have the value.
+    std::vector<std::pair<std::size_t, std::vector<ProcessIndex>>> processFacts;
+
 private:
     std::map<LaunchConfig, std::uint32_t> launches_;
     std::uint32_t lastLaunch_ = 0;
 };
+
+namespace {
+
+/// Says of which processes a fact is where they differ.
+void nameProcesses(ForeignTrace& trace,
+                   const std::vector<std::pair<std::size_t, std::vector<ProcessIndex>>>& facts)
+{
+    constexpr std::size_t kMost = 4;
+    std::map<std::string, int> values;
+    for (const auto& [place, processes] : facts)
+        ++values[trace.environment[place].key];
+    const TopologyIndex topology(trace.topology, {});
+    for (const auto& [place, processes] : facts) {
+        EnvironmentEntry& entry = trace.environment[place];
+        if (values[entry.key] < 2)
+            continue;
+        std::string titles;
+        for (std::size_t i = 0; i < std::min(kMost, processes.size()); ++i)
+            titles += (i > 0 ? ", " : "") + topology.titleOf(processes[i]);
+        if (processes.size() > kMost)
+            titles += " and " + std::to_string(processes.size() - kMost) + " more";
+        entry.value.insert(0, titles + ": ");
+    }
+}
+
+} // namespace
 
 TraceBuilder::TraceBuilder() : impl_(std::make_unique<Impl>()) {}
 TraceBuilder::~TraceBuilder() = default;
@@ -457,6 +487,18 @@ void TraceBuilder::addEnvironment(EnvironmentEntry entry)
         impl_->trace.environment.push_back(std::move(entry));
 }
 
+void TraceBuilder::addEnvironment(EnvironmentEntry entry, ProcessIndex process)
+{
+    std::vector<EnvironmentEntry>& all = impl_->trace.environment;
+    for (auto& [place, processes] : impl_->processFacts)
+        if (all[place].key == entry.key && all[place].value == entry.value) {
+            processes.push_back(process);
+            return;
+        }
+    impl_->processFacts.push_back({all.size(), {process}});
+    all.push_back(std::move(entry));
+}
+
 void TraceBuilder::addFlag(std::string flag)
 {
     if (std::ranges::find(impl_->trace.flags, flag) == impl_->trace.flags.end())
@@ -491,6 +533,7 @@ const RuleWork& TraceBuilder::work() const
 RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::path& output,
                            const ImportWatch& watch)
 {
+    nameProcesses(impl_->trace, impl_->processFacts);
     const RunId run = assembleRun(impl_->trace, header, output, watch);
     storePathTotals(output, run, watch);
     return run;

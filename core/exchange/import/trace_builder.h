@@ -192,6 +192,8 @@ public:
     /// A memory snapshot of one of the processes: its events, blocks and segments.
     void addMemory(TraceBatch&& events, MemoryFacts&& facts);
     void addEnvironment(EnvironmentEntry entry);
+    /// A fact of one process. Where processes differ in it, the values begin with their titles: "rank 1: …".
+    void addEnvironment(EnvironmentEntry entry, ProcessIndex process);
     /// Flags the run (flagText()).
     void addFlag(std::string flag);
 

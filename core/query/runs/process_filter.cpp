@@ -149,9 +149,12 @@ std::string wordsFor(std::span<const ProcessChoice> choices, const ProcessQuery&
     }
     if (choices.size() == 1)
         return choices.front().title;
-    const bool areRanks = std::ranges::all_of(
+    // A process without a rank beside those that have one is their launcher, or loads data for them.
+    const std::ptrdiff_t ranks = std::ranges::count_if(
         choices, [](const ProcessChoice& choice) { return choice.query.rank.has_value(); });
-    return std::string(before) + " " + std::to_string(choices.size()) + (areRanks ? " ranks" : " processes");
+    if (ranks > 0)
+        return std::string(before) + " " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+    return std::string(before) + " " + std::to_string(choices.size()) + " processes";
 }
 
 } // namespace

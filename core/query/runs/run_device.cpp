@@ -14,7 +14,7 @@ predict::TargetDevice deviceOfRun(const store::RunReader& reader, const store::R
 {
     const std::vector<EnvironmentEntry> facts = reader.environment(run.run);
     const auto textOf = [&facts](std::string_view key) { return factOf(facts, key); };
-    const std::string& word = run.result.device; // cuda:1
+    const std::string& word = run.result.device; // cuda:1; of several cuda:0, cuda:1
     predict::TargetDevice device{.isCuda = word.starts_with("cuda")};
     device.threads = parseNumber<int>(textOf("torch_threads")).value_or(1);
     device.instructionSet =
@@ -29,7 +29,8 @@ predict::TargetDevice deviceOfRun(const store::RunReader& reader, const store::R
         if (device.name.empty())
             device.name = traced.name;
     device.uuid = textOf("gpu.uuid");
-    const std::string gpu = "gpu." + word.substr(std::min(word.size(), word.find(':') + 1)) + ".";
+    const std::size_t number = std::min(word.size(), word.find(':') + 1);
+    const std::string gpu = "gpu." + word.substr(number, word.find_first_of(", ", number) - number) + ".";
     const std::string capability = textOf(gpu + "compute_capability"); // 9.0
     const std::size_t dot = std::min(capability.size(), capability.find('.'));
     if (const auto major = parseNumber<int>(capability.substr(0, dot))) {

@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -54,12 +55,19 @@ class Check:
     def record(self, name, options, command, environment=None):
         file = self.folder / (name + ".tscope")
         began = time.monotonic()
+        recording = subprocess.Popen([self.tilescope, "record", *options, "-o", str(file), "--", *command], text=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, start_new_session=True, env=dict(os.environ, OMP_NUM_THREADS="4", **(environment or {})))
         try:
-            done = subprocess.run([self.tilescope, "record", *options, "-o", str(file), "--", *command], text=True, capture_output=True,
-                                  timeout=100, env=dict(os.environ, OMP_NUM_THREADS="4", **(environment or {})))
-        except subprocess.TimeoutExpired as error:
-            self.that(False, "%s ends within 100 s" % name, error.stderr)
-            return file, subprocess.CompletedProcess(command, 124, "", "")
+            out, err = recording.communicate(timeout=100)
+        except subprocess.TimeoutExpired:
+            os.killpg(recording.pid, signal.SIGTERM)  # torchrun ends its ranks, which are in sessions of their own
+            try:
+                out, err = recording.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(recording.pid, signal.SIGKILL)
+                out, err = recording.communicate()
+            self.that(False, "%s ends within 100 s" % name, err)
+        done = subprocess.CompletedProcess(command, recording.returncode, out, err)
         print("== %s: status %d, %.1f s\n%s" % (name, done.returncode, time.monotonic() - began, "\n".join(
             line for line in done.stderr.splitlines() if line.startswith("tilescope record"))), flush=True)
         if done.stdout.strip():

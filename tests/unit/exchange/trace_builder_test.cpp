@@ -828,6 +828,40 @@ TEST_F(TraceBuilding, AnUnknownNameOfStepsIsRefusedWithTheNamesThatAreThere)
     }
 }
 
+TEST_F(TraceBuilding, FactsInWhichProcessesDifferSayOfWhichTheyAre)
+{
+    const ProcessIndex first = builder.addProcess({.pid = 10, .name = "python", .rank = 0});
+    const ProcessIndex second = builder.addProcess({.pid = 11, .name = "python", .rank = 1});
+    const ProcessIndex launcher = builder.addProcess({.pid = 9, .name = "torchrun"});
+    builder.addEnvironment({.key = "load", .value = "1.5"}, first);
+    builder.addEnvironment({.key = "load", .value = "2.5"}, second);
+    builder.addEnvironment({.key = "load", .value = "1.5"}, launcher);
+    builder.addEnvironment({.key = "torch", .value = "2.11"}, first);
+    builder.addEnvironment({.key = "torch", .value = "2.11"}, second);
+    builder.addActivity(kernel(first, "gemm", 1, 100, 200, 0));
+    builder.addActivity(kernel(second, "gemm", 2, 100, 200, 1));
+    const store::RunReader reader = finished();
+    std::vector<std::string> load;
+    std::vector<std::string> torch;
+    for (const EnvironmentEntry& entry : reader.environment(run)) {
+        if (entry.key == "load")
+            load.push_back(entry.value);
+        if (entry.key == "torch")
+            torch.push_back(entry.value);
+    }
+    EXPECT_THAT(load, ElementsAre("rank 0, torchrun 9: 1.5", "rank 1: 2.5"));
+    EXPECT_THAT(torch, ElementsAre("2.11"));
+    EXPECT_EQ(reader.run(run).value().result.device, "cuda:0, cuda:1");
+}
+
+TEST_F(TraceBuilding, ARunOfManyGpusNamesTheFirstAndTheLast)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    for (std::uint32_t gpu = 0; gpu < 4; ++gpu)
+        builder.addActivity(kernel(process, "gemm", gpu + 1, 100, 200, static_cast<std::int32_t>(gpu)));
+    EXPECT_EQ(finished().run(run).value().result.device, "cuda:0 to cuda:3");
+}
+
 TEST(StepFinder, FindsThePeriodOfKernelsAndBeginsAtTheLongestPause)
 {
     std::vector<KernelInstant> kernels;

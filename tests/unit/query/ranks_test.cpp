@@ -216,6 +216,21 @@ TEST_P(Ranks, ProcessesAreTheChoicesWhereEachHasOneDevice)
     EXPECT_EQ(deviceTitle({reader.topology(kRun), {}}, DeviceIndex{1}), "rank 1 GPU 1");
 }
 
+TEST(ProcessWords, CountRanksWithoutTheirLauncher)
+{
+    const std::vector<ProcessChoice> ranks{{.title = "rank 0", .query = {.rank = 0}},
+                                           {.title = "rank 1", .query = {.rank = 1}}};
+    EXPECT_EQ(processWords(ranks, {}), "mean of 2 ranks");
+    std::vector<ProcessChoice> all = ranks;
+    all.push_back({.title = "torchrun 9", .query = {.pid = 9}});
+    EXPECT_EQ(processWords(all, {}), "mean of 2 ranks");
+    EXPECT_EQ(sumWords(all, {}), "all 2 ranks");
+    EXPECT_EQ(processWords(all, {.pid = 9}), "torchrun 9");
+    const std::vector<ProcessChoice> workers{{.title = "python 1", .query = {.pid = 1}},
+                                             {.title = "python 2", .query = {.pid = 2}}};
+    EXPECT_EQ(processWords(workers, {}), "mean of 2 processes");
+}
+
 TEST_P(Ranks, MemoryIsThatOfTheHighestPeakOrOfTheRankAskedFor)
 {
     const store::RunReader reader(file_);

@@ -159,7 +159,7 @@ private:
                                         {"processors", "cpu.threads"},
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
-                builder_.addEnvironment({.key = key, .value = known->second});
+                builder_.addEnvironment({.key = key, .value = known->second}, process_);
         if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
             builder_.addFlag(flagText(FlagKind::Untraced, reason->second));
         // The nodes of each graph.
