@@ -66,13 +66,13 @@ struct InsideTable {
     InsideGroup group = InsideGroup::Kernel;
     std::vector<InsideRow> rows =
         {}; ///< by kernel, the most sampled first; the rows of a kernel add up to its samples
-    std::int64_t samples = 0;              ///< of the kernels that the table is about
-    std::int64_t cycles = 0;               ///< between two samples of a multiprocessor; 0: unknown
-    bool isSampled = false;                ///< the run has samples
-    bool hasTexts = true;                  ///< all instructions of the kernels are disassembled
-    std::string trouble = {};              ///< what the recorder says of missing samples; empty: nothing
-    std::int64_t others = 0;               ///< samples of the processes that CUPTI gives no kernel for; no rows
-    std::string turns = {};                ///< kSamplingTurns; empty: instructions were sampled all the time
+    std::int64_t samples = 0; ///< of the kernels that the table is about
+    std::int64_t cycles = 0;  ///< between two samples of a multiprocessor; 0: unknown
+    bool isSampled = false;   ///< the run has samples
+    bool hasTexts = true;     ///< all instructions of the kernels are disassembled
+    std::string trouble = {}; ///< what the recorder says of missing samples; empty: nothing
+    std::int64_t others = 0;  ///< samples of the processes that CUPTI gives no kernel for; no rows
+    std::string turns = {};   ///< kSamplingTurns; empty: instructions were sampled all the time
     std::optional<std::int32_t> step = {}; ///< as asked for
     Nanoseconds stepTime{0};               ///< its wall time; of several processes the longest
     Nanoseconds readTime{0}; ///< the time of the readings that the samples are of, around the step
