@@ -6,8 +6,40 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tilescope::kernels {
 namespace {
+
+/// Runs the kernel, one CTA after another, as on a device with `multiprocessors`.
+template <class Tile>
+Gradients<float> run(BackwardCase<float>& given, int multiprocessors, std::uint64_t seed, emulator::Pace pace)
+{
+    Gradients gradients(given);
+    PaddedRows rows(given, Tile::queries);
+    BackwardTensors tensors;
+    tensors.gradK = gradients.k.view();
+    tensors.gradV = gradients.v.view();
+    auto arguments = hopper::tf32BackwardArguments<Tile>(given.problem, tensors, rows.workspace);
+    hopper::TileScheduler scheduler{};
+    arguments.scheduler = &scheduler;
+    const hopper::Tf32BackwardMaps maps{.query = given.q.map(Tile::queries, 1, true).encoded(),
+                                        .key = given.k.map(Tile::keys, 1, true).encoded(),
+                                        .value = given.v.map(Tile::keys, 1, true).encoded(),
+                                        .gradO = given.gradO.map(Tile::queries, 1, true).encoded()};
+    using Memory = hopper::Tf32BackwardMemory<Tile>;
+    const auto ctas = static_cast<unsigned>(std::min(arguments.order.tiles, multiprocessors));
+    gridDim.x = ctas;
+    for (blockIdx.x = 0; blockIdx.x < ctas; ++blockIdx.x) {
+        emulator::Machine machine(Tile::threads, sizeof(Memory), seed + blockIdx.x, pace);
+        machine.run([&] {
+            hopper::runBackwardTf32<Tile>(maps, arguments, *reinterpret_cast<Memory*>(machine.shared()));
+        });
+    }
+    EXPECT_EQ(scheduler.claimed, 0U) << "scheduler that are not returned";
+    rows.finish(given, gradients.q);
+    return gradients;
+}
 
 enum class Order : unsigned char { Any, Fixed };
 
@@ -23,10 +55,9 @@ void check(AttentionShape shape, bool causal, Order order = Order::Any, int mult
     for (const auto pace : {emulator::Pace::Early, emulator::Pace::Late}) {
         const std::uint64_t seed = 17 + static_cast<std::uint64_t>(pace);
         SCOPED_TRACE("seed " + std::to_string(seed));
-        BackwardCase given(problem, seed);
+        BackwardCase<float> given(problem, seed);
         emulator::takeUnroundedOperands();
-        const Gradients gradients =
-            runBackward<hopper::Tf32BackwardTile<HeadDim>>(given, multiprocessors, seed, pace);
+        const auto gradients = run<hopper::Tf32BackwardTile<HeadDim>>(given, multiprocessors, seed, pace);
         EXPECT_EQ(emulator::takeUnroundedOperands(), 0U);
         expectGradients(given, gradients);
     }

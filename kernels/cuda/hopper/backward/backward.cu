@@ -1,5 +1,5 @@
 /// Chooses and launches the backward kernel for bf16 and fp16 (kernel.h).
-#include "kernels/cuda/hopper/backward/kernel.h"
+#include "kernels/cuda/hopper/backward/launch.h"
 
 namespace tilescope::kernels::hopper {
 

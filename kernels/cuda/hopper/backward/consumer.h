@@ -122,8 +122,8 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
             namedWait(kConsumersBarrier, kBackwardConsumers * kWarpgroup); // k, v and dS are no longer read
             const auto valueRing = ringAt<Tile::valueStages>(number);
             wait(shared.valueFull[valueRing.stage], valueRing.parity);
-            if (threadIdx.x % kWarpgroup == 0)
-                arrive(shared.valueEmpty[valueRing.stage]);
+            release(
+                shared.valueEmpty[valueRing.stage]); // every warp, because the others may not have waited yet
             awaitScoresEmpty();
 #pragma unroll
             for (int i = 0; i < kGrads; ++i)

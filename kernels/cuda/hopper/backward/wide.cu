@@ -1,5 +1,5 @@
 /// The backward kernel for head dims above 128, in a file of its own to compile in parallel.
-#include "kernels/cuda/hopper/backward/kernel.h"
+#include "kernels/cuda/hopper/backward/launch.h"
 
 namespace tilescope::kernels::hopper {
 

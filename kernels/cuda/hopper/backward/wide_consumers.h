@@ -30,8 +30,8 @@ template <class Tile, class Element> struct BackwardWideConsumer : BackwardScore
     unsigned number = 0;           // of the tile of keys; k and v have one stage each
     typename Tile::QueryRing ring; // of q and of gradO
 
-    __device__ BackwardWideConsumer(const BackwardArguments& all, BackwardShared<Tile>& memory, int number)
-        : arguments(all), shared(memory), consumer(number)
+    __device__ BackwardWideConsumer(const BackwardArguments& all, BackwardShared<Tile>& memory, int which)
+        : arguments(all), shared(memory), consumer(which)
     {
     }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/hopper/backward/tf32_kernel.h"
+#include "kernels/cuda/hopper/backward/tile.h"
 #include "tests/unit/kernels/emulator/machine.h"
 #include "tests/unit/kernels/emulator/tensors.h"
 #include "tests/unit/kernels/error_bound.h"
@@ -9,13 +9,13 @@
 
 #include <algorithm>
 
-/// Runs the TF32 backward kernel in the emulator and checks its results.
+/// Inputs of the backward kernels in the emulator, the passes around them, and the check of their results.
 namespace tilescope::kernels {
 
 /// Inputs of backward. The log-sum-exp and delta are exact values, rounded to fp32.
-struct BackwardCase {
+template <class Element> struct BackwardCase {
     AttentionProblem problem;
-    Tensor<float> q, k, v, gradO;
+    Tensor<Element> q, k, v, gradO;
     std::vector<double> logSumExp, delta; ///< (batch, head, query)
 
     BackwardCase(const AttentionProblem& what, std::uint64_t seed)
@@ -23,7 +23,7 @@ struct BackwardCase {
           k(what.shape.batch, what.shape.keyHeads, what.shape.keys, what.shape.headDim), v(k), gradO(q)
     {
         std::mt19937_64 random(seed);
-        for (Tensor<float>* tensor : {&q, &k, &v, &gradO}) {
+        for (Tensor<Element>* tensor : {&q, &k, &v, &gradO}) {
             tensor->fillNormal(random);
         }
         const BoundedAttention exact = bound();
@@ -53,8 +53,16 @@ struct BackwardCase {
     }
 };
 
-struct Gradients {
-    Tensor<float> q, k, v;
+template <class Element> struct Gradients {
+    Tensor<Element> q, k, v;
+
+    /// Not written yet: NaN.
+    explicit Gradients(const BackwardCase<Element>& given) : q(given.q), k(given.k), v(given.v)
+    {
+        for (Tensor<Element>* tensor : {&q, &k, &v}) {
+            std::ranges::fill(tensor->values, Element(std::numeric_limits<float>::quiet_NaN()));
+        }
+    }
 };
 
 /// The passes before and after the kernel, on the host. Rows are padded to whole query tiles.
@@ -63,7 +71,7 @@ struct PaddedRows {
     std::vector<unsigned> semaphores;
     hopper::BackwardWorkspace workspace{};
 
-    PaddedRows(const BackwardCase& given, int tileRows)
+    template <class Element> PaddedRows(const BackwardCase<Element>& given, int tileRows)
     {
         const AttentionShape& shape = given.problem.shape;
         const auto rows = static_cast<std::size_t>(shape.queries);
@@ -94,7 +102,7 @@ struct PaddedRows {
     }
 
     /// Converts the sums, in the order of accumulator registers, to gradQ.
-    void finish(const BackwardCase& given, Tensor<float>& gradQ) const
+    template <class Element> void finish(const BackwardCase<Element>& given, Tensor<Element>& gradQ) const
     {
         const AttentionShape& shape = given.problem.shape;
         const int tiles = workspace.paddedRows / 64;
@@ -107,8 +115,8 @@ struct PaddedRows {
                         const std::int64_t query = tile * 64 + row;
                         if (query < shape.queries && column < shape.headDim) {
                             gradQ.at(pair / shape.queryHeads, pair % shape.queryHeads, query, column) =
-                                static_cast<float>(given.problem.scale) *
-                                sums[i / 4 * 512 + thread * 4 + i % 4];
+                                Element(static_cast<float>(given.problem.scale) *
+                                        sums[i / 4 * 512 + thread * 4 + i % 4]);
                         }
                     }
                 }
@@ -118,40 +126,8 @@ struct PaddedRows {
     }
 };
 
-/// Runs the kernel, one CTA after another, as on a device with `multiprocessors`.
-template <class Tile>
-Gradients runBackward(BackwardCase& given, int multiprocessors, std::uint64_t seed, emulator::Pace pace)
-{
-    Gradients gradients{{given.q}, {given.k}, {given.v}};
-    for (Tensor<float>* tensor : {&gradients.q, &gradients.k, &gradients.v}) {
-        std::ranges::fill(tensor->values, std::numeric_limits<float>::quiet_NaN());
-    }
-    PaddedRows rows(given, Tile::queries);
-    BackwardTensors tensors;
-    tensors.gradK = gradients.k.view();
-    tensors.gradV = gradients.v.view();
-    auto arguments = hopper::tf32BackwardArguments<Tile>(given.problem, tensors, rows.workspace);
-    hopper::TileScheduler scheduler{};
-    arguments.scheduler = &scheduler;
-    const hopper::Tf32BackwardMaps maps{.query = given.q.map(Tile::queries, 1, true).encoded(),
-                                        .key = given.k.map(Tile::keys, 1, true).encoded(),
-                                        .value = given.v.map(Tile::keys, 1, true).encoded(),
-                                        .gradO = given.gradO.map(Tile::queries, 1, true).encoded()};
-    using Memory = hopper::Tf32BackwardMemory<Tile>;
-    const auto ctas = static_cast<unsigned>(std::min(arguments.order.tiles, multiprocessors));
-    gridDim.x = ctas;
-    for (blockIdx.x = 0; blockIdx.x < ctas; ++blockIdx.x) {
-        emulator::Machine machine(Tile::threads, sizeof(Memory), seed + blockIdx.x, pace);
-        machine.run([&] {
-            hopper::runBackwardTf32<Tile>(maps, arguments, *reinterpret_cast<Memory*>(machine.shared()));
-        });
-    }
-    EXPECT_EQ(scheduler.claimed, 0U) << "scheduler that are not returned";
-    rows.finish(given, gradients.q);
-    return gradients;
-}
-
-inline void expectGradients(const BackwardCase& given, const Gradients& gradients)
+template <class Element>
+void expectGradients(const BackwardCase<Element>& given, const Gradients<Element>& gradients)
 {
     const BoundedAttention bound = given.bound();
     expectWithin("gradV", bound.gradV, gradients.v.asStored());

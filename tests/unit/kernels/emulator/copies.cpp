@@ -106,6 +106,18 @@ void startStore(const CUtensorMap& encoded, const void* source, int column, int 
     });
 }
 
+void startAdd(float* destination, const float* source, std::uint32_t bytes)
+{
+    Machine& here = Machine::here();
+    ++here.storesOf(here.thread());
+    here.later([destination, source, bytes, thread = here.thread()] {
+        for (std::uint32_t i = 0; i < bytes / sizeof(float); ++i) {
+            destination[i] += source[i];
+        }
+        --Machine::here().storesOf(thread);
+    });
+}
+
 namespace {
 
 /// A thread's copies by cp.async that the machine has not executed yet: committed groups, and those to commit.

@@ -35,7 +35,9 @@ void startLoad(const CUtensorMap& map, void* destination, Barrier& barrier, int 
                int batch);
 void startLoad(void* destination, const void* source, std::uint32_t bytes, Barrier& barrier);
 void startStore(const CUtensorMap& map, const void* source, int column, int row, int head, int batch);
-/// Waits until this thread's stores have read shared memory.
+/// Adds floats to global memory.
+void startAdd(float* destination, const float* source, std::uint32_t bytes);
+/// Waits until this thread's stores and additions have read shared memory.
 void awaitStores();
 
 /// cp.async of 16 bytes, or zeros if not valid, in groups of the calling thread.

@@ -100,9 +100,10 @@ void multiply(unsigned thread, const ProductQueue* const (&quad)[4], std::size_t
         const int column = i / 4 * 8 + static_cast<int>(thread % 4) * 2 + i % 2;
         float sum = product.accumulate ? product.accumulators[i] : 0;
         for (int depth = 0; depth < (product.kind == Operands::Tf32 ? 8 : 16); ++depth) {
-            const float first = product.fromRegisters ? elementOf(quad, group, index, row, depth)
-                                                      : elementAt(product, product.first, false, row, depth);
-            sum += first * elementAt(product, product.second, product.acrossDepth, column, depth);
+            const float first = product.fromRegisters
+                                    ? elementOf(quad, group, index, row, depth)
+                                    : elementAt(product, product.first, product.firstAcross, row, depth);
+            sum += first * elementAt(product, product.second, product.secondAcross, column, depth);
         }
         product.accumulators[i] = sum;
     }

@@ -12,7 +12,8 @@ enum class Operands : unsigned char { Tf32, Bf16 };
 /// One instruction: 64 x `columns` x 8 (TF32) or 16 (bf16).
 struct Product {
     Operands kind;
-    bool acrossDepth;    ///< bf16: whether the rows of `second` run across the depth
+    bool firstAcross;    ///< bf16: whether the rows of `first` run across the depth
+    bool secondAcross;   ///< the same of `second`
     float* accumulators; ///< of this thread
     int columns;
     const std::uint32_t*

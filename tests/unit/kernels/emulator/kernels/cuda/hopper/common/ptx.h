@@ -66,6 +66,10 @@ inline void storeBox(const CUtensorMap& map, const void* source, int column, int
 {
     emulator::startStore(map, source, column, row, head, batch);
 }
+inline void addFloats(float* destination, const float* source, std::uint32_t bytes)
+{
+    emulator::startAdd(destination, source, bytes);
+}
 inline void addFourFloats(float* destination, float a, float b, float c, float d)
 {
     const float values[] = {a, b, c, d};
@@ -80,6 +84,10 @@ inline unsigned loadAcquire(const unsigned* from)
 }
 inline void commitStores() {}
 inline void waitStoresRead()
+{
+    emulator::awaitStores();
+}
+inline void waitStoresDone()
 {
     emulator::awaitStores();
 }

@@ -32,13 +32,18 @@ template <> struct Instruction<__nv_bfloat16> {
 template <class Element, int Count>
 void product(float (&d)[Count], std::uint64_t a, std::uint64_t b, bool accumulate)
 {
-    emulator::issue({Instruction<Element>::kKind, false, d, 2 * Count, nullptr, a, b, accumulate});
+    emulator::issue({Instruction<Element>::kKind, false, false, d, 2 * Count, nullptr, a, b, accumulate});
+}
+template <class Element, int Count>
+void productOfTransposed(float (&d)[Count], std::uint64_t a, std::uint64_t b, bool accumulate)
+{
+    emulator::issue({Instruction<Element>::kKind, true, true, d, 2 * Count, nullptr, a, b, accumulate});
 }
 template <class Element, int Count>
 void productFromRegisters(float (&d)[Count], const std::uint32_t* a, std::uint64_t b, bool accumulate = true)
 {
     constexpr auto kKind = Instruction<Element>::kKind;
-    emulator::issue({kKind, kKind == emulator::Operands::Bf16, d, 2 * Count, a, 0, b, accumulate});
+    emulator::issue({kKind, false, kKind == emulator::Operands::Bf16, d, 2 * Count, a, 0, b, accumulate});
 }
 
 } // namespace tilescope::kernels::hopper
