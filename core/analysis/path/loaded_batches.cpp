@@ -18,12 +18,13 @@ bool takesFromWorkers(std::string_view name)
     return name.find("MultiProcessing") != std::string_view::npos;
 }
 
-std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> taken)
+std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> taken,
+                                                      std::optional<Nanoseconds> shortest)
 {
     std::vector<std::optional<LoadedBatch>> batches(taken.size());
     if (taken.size() < 2)
         return batches;
-    Nanoseconds take = kLongestTake;
+    Nanoseconds take = std::min(kLongestTake, shortest.value_or(kLongestTake));
     for (const Interval& each : taken)
         take = std::min(take, each.length());
     // If none is as short as a batch that is ready takes at most, what is longer has waited.

@@ -28,7 +28,8 @@ struct RecordingView {
     TextOf textOf;
     std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
     UsualLags usual = {};                                          ///< LaunchLag::usual() of the recording
-    bool onGpu = true; ///< whether the run used a GPU; false: ops are the work
+    std::optional<Nanoseconds> shortestTake = {}; ///< of a batch from other processes, in the whole recording
+    bool onGpu = true;                            ///< whether the run used a GPU; false: ops are the work
 };
 
 /// Describes an activity of a recorded graph.

@@ -90,6 +90,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
          .textOf = textsOf(reader_),
          .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
          .usual = usual_,
+         .shortestTake = shortestTake_,
          .onGpu = counts_.deviceEvents > 0});
 }
 
@@ -101,6 +102,8 @@ void PathGraphs::addBatchesAround(analysis::Interval time)
                               std::ranges::any_of(batch_.frames, takes);
     if (!takesBatches)
         return;
+    if (!shortestTake_)
+        findShortestTake();
     constexpr int kSteps = 3;
     const store::EventWindow around{
         .run = run_, .from = time.start - kSteps * time.length(), .to = time.end + kSteps * time.length()};
@@ -114,6 +117,23 @@ void PathGraphs::addBatchesAround(analysis::Interval time)
     reader_.eachRange(around, add(batch_.ranges));
     reader_.eachOp(around, add(batch_.ops));
     reader_.eachFrame(around, add(batch_.frames));
+}
+
+void PathGraphs::findShortestTake()
+{
+    std::unordered_map<ThreadId, std::vector<analysis::Interval>> takes;
+    const auto note = [&](const auto& event) {
+        if (factsOf(event.name).takesFromWorkers)
+            takes[event.thread].push_back({event.start, event.end});
+        return true;
+    };
+    reader_.eachRange({.run = run_}, note);
+    reader_.eachOp({.run = run_}, note);
+    reader_.eachFrame({.run = run_}, note);
+    shortestTake_ = Nanoseconds::max();
+    for (auto& [thread, list] : takes)
+        for (const analysis::Interval& outermost : analysis::unionOf(std::move(list)))
+            shortestTake_ = std::min(*shortestTake_, outermost.length());
 }
 
 void PathGraphs::eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take)

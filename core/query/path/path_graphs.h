@@ -86,6 +86,8 @@ private:
     const NameFacts& factsOf(StringId name);
     /// Adds the times shortly before and after in which threads took batches: they tell how long one takes.
     void addBatchesAround(analysis::Interval time);
+    /// Of the whole run: where each batch is waited for in a view, only others tell how long one that is ready takes.
+    void findShortestTake();
 
     const store::RunReader& reader_;
     const RunId run_;
@@ -96,6 +98,7 @@ private:
     const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
     const analysis::UsualLags usual_;
+    std::optional<Nanoseconds> shortestTake_; ///< none: not looked for
     std::unordered_map<StringId, NameFacts> names_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };

@@ -15,6 +15,8 @@ constexpr std::int64_t kStagedBytes =
 
 constexpr Duration kTie{1'000};
 constexpr Duration kNear{10'000};
+constexpr Duration kNearBatch{
+    60'000}; ///< for batches, of which nobody knows how long one that is ready takes
 
 struct Reason {
     std::uint32_t node = 0;
@@ -81,7 +83,8 @@ private:
         }
         for (const Reason& reason : node.reasons) {
             const Duration earlier = node.piece.start - nodes_[reason.node].piece.end - reason.delay;
-            if (reason.node == node.piece.before || earlier > kNear)
+            if (reason.node == node.piece.before ||
+                earlier > (node.piece.work == Work::Loading ? kNearBatch : kNear))
                 continue;
             node.piece.near.push_back({reason.node, reason.between});
             if (earlier <= kTie)

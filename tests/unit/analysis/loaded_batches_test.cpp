@@ -63,6 +63,15 @@ TEST(LoadedBatches, WhereNoBatchWasReadyAllAreWaitedFor)
     }
 }
 
+TEST(LoadedBatches, OtherPartsOfARecordingTellHowLongAReadyBatchTakes)
+{
+    const std::vector<Interval> taken{micros(0, 5'000), micros(6'000, 6'151), micros(12'000, 12'226)};
+    EXPECT_FALSE(loadedBatches(taken)[1]) << "151 µs may be the time of a batch that is ready";
+    const auto batches = loadedBatches(taken, Nanoseconds(29 * kMicrosecond));
+    ASSERT_TRUE(batches[1]);
+    EXPECT_TRUE(batches[1]->isLate);
+}
+
 TEST(LoadedBatches, ATimeThatIsLongForAReadyBatchIsAWaitWhereverItIsTheShortest)
 {
     const std::vector<Interval> taken{micros(0, 1'850), micros(2'700, 2'955), micros(4'200, 4'545),
