@@ -147,7 +147,7 @@ TEST_F(ShowRanks, ARankIsSelectedByNumberOrProcess)
     EXPECT_THAT(errorOf({file, "ranks", "--device", "0"}),
                 HasSubstr("choose a process: --rank or --process"));
     EXPECT_THAT(errorOf({file, "ops", "--step", "0"}),
-                HasSubstr("ranks, collectives, path, waiting, metrics and kernels do"));
+                HasSubstr("ranks, collectives, path, waiting, inside, metrics and kernels do"));
     EXPECT_THAT(errorOf({file, "ranks", "--step", "x"}), HasSubstr("not a whole number"));
 }
 
