@@ -18,7 +18,7 @@
 #include "ui/kit/count_text.h"
 #include "ui/kit/file_dialog.h"
 #include "ui/kit/text_file.h"
-#include "ui/theme/gradual_polish.h"
+#include "ui/theme/restyling.h"
 #include "ui/theme/theme.h"
 
 #include <QApplication>
@@ -128,8 +128,8 @@ void ExperimentPage::prepare()
         makeRuns();
     } else if (!isAssembled_) {
         assemble();
-        polishing_ = std::make_unique<GradualPolish>(*content_);
-    } else if (polishing_->takeTurn()) {
+        unpolished_ = Restyling::widgetsOf(*content_);
+    } else if (Restyling::polishSome(unpolished_)) {
         return build();
     }
     ThreadOrder::give(); // there is more to do
@@ -141,7 +141,7 @@ void ExperimentPage::build()
     if (!isAssembled_)
         assemble();
     content_->show();
-    polishing_.reset();
+    unpolished_.clear();
 }
 
 // Builds from the outside in: Qt styles a widget again whenever one of its ancestors gets a parent.

@@ -4,9 +4,11 @@
 #include "ui/experiment/sweep_queues.h"
 #include "ui/kit/page.h"
 
+#include <QPointer>
+
 #include <map>
-#include <memory>
 #include <string>
+#include <vector>
 
 class QMenu;
 class QScrollArea;
@@ -16,7 +18,6 @@ class QStackedWidget;
 namespace tilescope::ui {
 
 class Forecaster;
-class GradualPolish;
 class HostBox;
 class HostsDialog;
 class MenuButton;
@@ -101,7 +102,7 @@ private:
     QString specPath_;
     MenuButton* studies_ = nullptr;
     MenuButton* presets_ = nullptr;
-    std::unique_ptr<GradualPolish> polishing_; ///< between assemble() and build()
+    std::vector<QPointer<QWidget>> unpolished_; ///< between assemble() and build()
     bool isPreparing_ = false;
     bool isAssembled_ = false;
     QWidget* content_ = nullptr; ///< nullptr until makeEditor(), hidden until build()

@@ -1,6 +1,6 @@
 #include "ui/theme/theme.h"
 
-#include "ui/theme/gradual_style.h"
+#include "ui/theme/restyling.h"
 #include "ui/theme/style.h"
 #include "ui/theme/style_sheet.h"
 
@@ -102,7 +102,8 @@ Theme& Theme::instance()
 
 Theme::~Theme() = default;
 
-Theme::Theme() : palette_(&Palette::light()), body_(bodyFont()), sizes_(body_)
+Theme::Theme()
+    : palette_(&Palette::light()), body_(bodyFont()), sizes_(body_), restyling_(std::make_unique<Restyling>())
 {
     systemDark_ = systemIsDark();
     qApp->installEventFilter(this);
@@ -125,16 +126,16 @@ bool Theme::choose(ThemeChoice choice)
 
 void Theme::apply(ThemeChoice choice)
 {
-    if (!choose(choice) && styled_ && !changing_)
+    if (!choose(choice) && styled_ && !isChanging())
         return;
-    changing_.reset();
+    restyling_->stop();
     if (!styled_) {
         QApplication::setStyle(new Style);
         QApplication::setFont(body_);
         QToolTip::setFont(body_);
     }
     styled_ = true;
-    emit aboutToChange();
+    restyling_->leaveOutHiddenPages();
     // Where a style sheet replaces another, Qt styles each widget once for every widget around it.
     qApp->setStyleSheet(QString());
     QApplication::setPalette(qtPalette(*palette_));
@@ -148,18 +149,23 @@ void Theme::change(ThemeChoice choice)
         return apply(choice);
     if (!choose(choice))
         return; // a change that is under way reads the colours when it needs them
-    if (changing_)
+    if (isChanging())
         return apply(choice); // back before it ended
-    emit aboutToChange();
-    changing_ = std::make_unique<GradualStyle>(
-        std::vector<std::function<void()>>{
-            [] { qApp->setStyleSheet(QString()); },
-            [this] { QApplication::setPalette(qtPalette(*palette_)); },
-            [this] { qApp->setStyleSheet(styleSheet(*palette_, sizes_, small())); }},
-        [this] {
-            emit changed();
-            changing_.reset();
-        });
+    restyling_->leaveOutHiddenPages();
+    restyling_->start({[] { qApp->setStyleSheet(QString()); },
+                       [this] { QApplication::setPalette(qtPalette(*palette_)); },
+                       [this] { qApp->setStyleSheet(styleSheet(*palette_, sizes_, small())); }},
+                      [this] { emit changed(); });
+}
+
+bool Theme::isChanging() const
+{
+    return restyling_->isUnderWay();
+}
+
+void Theme::styleWhenShown(QWidget& page)
+{
+    restyling_->styleWhenShown(page);
 }
 
 bool Theme::eventFilter(QObject* watched, QEvent* event)

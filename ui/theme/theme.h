@@ -5,12 +5,13 @@
 #include <QFont>
 #include <QObject>
 #include <QString>
+#include <QWidget>
 
 #include <memory>
 
 namespace tilescope::ui {
 
-class GradualStyle;
+class Restyling;
 
 enum class ThemeChoice { System, Light, Dark };
 
@@ -43,7 +44,9 @@ public:
     /// Applies the theme in several short turns of the event loop, during which the windows keep their picture.
     void change(ThemeChoice choice);
     ThemeChoice choice() const { return choice_; }
-    bool isChanging() const { return changing_ != nullptr; }
+    bool isChanging() const;
+    /// Keeps changes short: styles `page`, with the widgets in it, only when it is shown again.
+    void styleWhenShown(QWidget& page);
 
     const Palette& palette() const { return *palette_; }
     const Sizes& sizes() const { return sizes_; }
@@ -54,8 +57,6 @@ public:
     QFont mono() const;
 
 signals:
-    /// Widgets are about to be styled in other colours.
-    void aboutToChange();
     void changed();
 
 protected:
@@ -72,7 +73,7 @@ private:
     Sizes sizes_;
     bool systemDark_ = false;
     bool styled_ = false; ///< the application has our style
-    std::unique_ptr<GradualStyle> changing_;
+    std::unique_ptr<Restyling> restyling_;
 };
 
 /// Shorthands for painters and widgets.

@@ -22,7 +22,6 @@
 #include "ui/overview/overview_page.h"
 #include "ui/query/query_page.h"
 #include "ui/ranks/ranks_page.h"
-#include "ui/theme/late_style.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_page.h"
 #include "ui/waiting/waiting_page.h"
@@ -301,7 +300,7 @@ Page* MainWindow::made(Entry& entry)
         return entry.page;
     entry.page = entry.make();
     stack_->addWidget(entry.page);
-    new LateStyle(*entry.page);
+    Theme::instance().styleWhenShown(*entry.page);
     connect(entry.page, &Page::cursorText, cursor_, &QLabel::setText);
     connect(entry.page, &Page::selectionText, this, [this, page = entry.page](const QString& text) {
         selected_[page] = text; // restored when the page is shown again
