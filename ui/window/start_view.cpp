@@ -14,6 +14,7 @@
 #include "ui/kit/workspace.h"
 #include "ui/theme/theme.h"
 #include "ui/window/drop_box.h"
+#include "ui/window/example_list.h"
 #include "ui/window/file_opener.h"
 #include "ui/window/recent_files.h"
 
@@ -133,6 +134,7 @@ StartView::StartView(Workspace& workspace, QWidget* parent)
     layout->addWidget(drop_);
     recentPanel_ = makeRecent();
     layout->addWidget(recentPanel_, 100);
+    layout->addWidget(makeExamples());
     layout->addWidget(makeRecord());
     layout->addStretch(1);
     connect(&workspace_, &Workspace::filesChanged, this, &StartView::followDemo);
@@ -184,6 +186,16 @@ Panel* StartView::makeOpen()
     buttons->addStretch(1);
     content->addLayout(buttons);
     panel->setContent(content);
+    return panel;
+}
+
+Panel* StartView::makeExamples()
+{
+    auto* panel = new Panel(tr("Example recordings"));
+    panel->setSubtitle(tr("made on a machine with an NVIDIA H200; each opens as a copy"));
+    auto* examples = new ExampleList;
+    connect(examples, &ExampleList::wanted, this, &StartView::openExample);
+    panel->setContent(examples);
     return panel;
 }
 
@@ -458,6 +470,7 @@ void StartView::runDemo()
         wanted.specs = config::loadSpecFile(resourcesDirectory() / "examples" / "demo-attention.yaml",
                                             {{"seq_len", kDemoLength}});
         wanted.file = demo_ = demoFile();
+        demoLength_ = QString::fromLatin1(kDemoLength);
         wanted.onlyMissing = true;
         const bool isThere = QFileInfo::exists(demo_);
         emit workspace_.runsWanted(wanted);
@@ -466,6 +479,18 @@ void StartView::runDemo()
             emit filesWanted({demo_});
     } catch (const Error& error) {
         demo_.clear();
+        QMessageBox::warning(this, tr("Tilescope"), QString::fromStdString(error.sentence()));
+    }
+}
+
+void StartView::openExample(const ExampleRecording& example)
+{
+    try {
+        const QString copy = copyOfExample(example.file);
+        demo_ = example.comparedLength.isEmpty() ? QString() : copy;
+        demoLength_ = example.comparedLength;
+        emit filesWanted({copy});
+    } catch (const Error& error) {
         QMessageBox::warning(this, tr("Tilescope"), QString::fromStdString(error.sentence()));
     }
 }
@@ -481,7 +506,7 @@ void StartView::followDemo()
         std::vector<RunKey> ended;
         QStringList seen;
         for (const query::RunSummary& run : file.snapshot->runs)
-            if (run.result.status == RunStatus::Ok && run.param("seq_len") == kDemoLength &&
+            if (run.result.status == RunStatus::Ok && run.param("seq_len") == demoLength_.toStdString() &&
                 ended.size() < 2) {
                 ended.push_back({file.id, run.run});
                 seen << demoSentence(run, ended.size() == 1 ? QStringLiteral("A") : QStringLiteral("B"));

@@ -16,6 +16,7 @@ class QPushButton;
 namespace tilescope::ui {
 
 class DropBox;
+struct ExampleRecording;
 class Panel;
 class TableView;
 class Workspace;
@@ -34,7 +35,7 @@ struct RecentRow {
     std::optional<Found> found = {}; ///< none: not looked at so far
 };
 
-/// What the window shows while no file is open: a demo, files to open, how to record a program, and the files that
+/// What the window shows while no file is open: a demo, files to open, examples, how to record a program, and the files that
 /// were opened before with what they held. Reads no file in the GUI thread, to which it belongs.
 class StartView : public QWidget {
     Q_OBJECT
@@ -59,6 +60,7 @@ protected:
 private:
     Panel* makeDemo();
     Panel* makeOpen();
+    Panel* makeExamples();
     Panel* makeRecord();
     Panel* makeRecent();
     void readRecent();
@@ -71,10 +73,12 @@ private:
     void removeAll();
     void showPreview();
     void runDemo();
+    void openExample(const ExampleRecording& example);
     void followDemo();
 
     Workspace& workspace_;
-    QString demo_; ///< the recording of a demo that was started here; empty: none
+    QString demo_;       ///< a recording whose timelines of two attentions are to be shown; empty: none
+    QString demoLength_; ///< the sequence length of both
     TableView* recent_;
     Panel* recentPanel_ = nullptr; ///< hidden while there are none
     QPushButton* removeMissing_ = nullptr;

@@ -1,0 +1,85 @@
+#include "tests/ui/window_fixture.h"
+#include "ui/window/example_list.h"
+#include "ui/window/start_view.h"
+
+#include <QMessageBox>
+#include <QPushButton>
+
+#include <algorithm>
+#include <fstream>
+
+namespace tilescope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ExamplesTest : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        qputenv("XDG_CACHE_HOME", QByteArray::fromStdString((folder_ / "cache").string()));
+        WindowTest::SetUp();
+        window_.closeFile();
+        window_.showPage(QStringLiteral("overview"));
+        waitUntilSettled();
+    }
+
+    void TearDown() override { qunsetenv("XDG_CACHE_HOME"); }
+
+    void click(const ExampleRecording& example)
+    {
+        auto* link =
+            window_.findChild<QPushButton*>(QStringLiteral("example_") + QFileInfo(example.file).baseName());
+        ASSERT_NE(link, nullptr) << example.file.toStdString();
+        link->click();
+        waitUntilSettled();
+    }
+};
+
+TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
+{
+    for (const ExampleRecording& example : exampleRecordings()) {
+        SCOPED_TRACE(example.file.toStdString());
+        click(example);
+        ASSERT_EQ(window_.workspace().files().size(), 1U);
+        const OpenFile& file = window_.workspace().files().front();
+        ASSERT_TRUE(file.snapshot);
+        EXPECT_FALSE(file.snapshot->runs.empty());
+        EXPECT_EQ(file.file->path(),
+                  folder_ / "cache" / "tilescope" / "examples" / example.file.toStdString());
+        const auto rights = fs::status(file.file->path()).permissions();
+        EXPECT_NE(rights & fs::perms::owner_write, fs::perms::none);
+        window_.closeFile();
+        window_.showPage(QStringLiteral("overview"));
+        waitUntilSettled();
+    }
+}
+
+TEST_F(ExamplesTest, TheTwoAttentionsAreShownOneAboveTheOther)
+{
+    const auto& all = exampleRecordings();
+    const auto pair = std::ranges::find_if(
+        all, [](const ExampleRecording& example) { return !example.comparedLength.isEmpty(); });
+    ASSERT_NE(pair, all.end());
+    click(*pair);
+    EXPECT_TRUE(QTest::qWaitFor([this] { return selected() == std::vector{1, 2}; }, kTimeoutMs));
+    EXPECT_TRUE(window_.page(QStringLiteral("timeline"))->isVisible());
+}
+
+TEST_F(ExamplesTest, ACopyThatCannotBeMadeIsAWarningThatSaysWhere)
+{
+    std::ofstream(folder_ / "cache") << "a file where the folder should be";
+    QString words;
+    QTimer::singleShot(0, &window_, [&words] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+            words = box->text();
+            box->accept();
+        }
+    });
+    click(exampleRecordings().front());
+    EXPECT_TRUE(words.contains(QStringLiteral("attention.tscope: cannot be written"))) << words.toStdString();
+    EXPECT_TRUE(window_.workspace().files().empty());
+}
+
+} // namespace
+} // namespace tilescope::ui
