@@ -42,7 +42,7 @@ store::SqlResult resultOf(const std::filesystem::path& recording, const std::str
                           const std::string& statement, const store::SqlLimits& limits)
 {
     try {
-        return store::runSql(recording, statement, limits);
+        return store::runSql(recording, statement, limits, {}, exchange::sqlFunctions());
     } catch (Error& error) {
         if (error.where.empty())
             error.where = named;

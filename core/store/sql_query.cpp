@@ -10,6 +10,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 namespace tilescope::store {
 
@@ -18,6 +19,8 @@ namespace {
 constexpr const char* kWhere = "SQL";
 /// Steps of SQLite's virtual machine between two looks at the stop token: well below a millisecond.
 constexpr int kStepsBetweenLooks = 4'000;
+/// Results of a function that are remembered at once.
+constexpr std::size_t kMostKnownTexts = 100'000;
 /// Memory of a value besides its text.
 constexpr std::int64_t kValueSize = sizeof(SqlResult::Value);
 
@@ -88,6 +91,44 @@ private:
     int length_;
     int text_;
 };
+
+/// A function with its results so far: a recording has few names and many rows of each.
+struct KnownTexts {
+    std::string (*of)(std::string_view text);
+    std::unordered_map<std::string, std::string> results = {};
+};
+
+void callTextFunction(sqlite3_context* context, int, sqlite3_value** arguments)
+{
+    if (sqlite3_value_type(arguments[0]) == SQLITE_NULL)
+        return sqlite3_result_null(context);
+    try {
+        auto& known = *static_cast<KnownTexts*>(sqlite3_user_data(context));
+        const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
+        if (bytes == nullptr)
+            return sqlite3_result_error_nomem(context);
+        const std::string text(bytes, static_cast<std::size_t>(sqlite3_value_bytes(arguments[0])));
+        auto found = known.results.find(text);
+        if (found == known.results.end()) {
+            if (known.results.size() == kMostKnownTexts)
+                known.results.clear();
+            found = known.results.emplace(text, known.of(text)).first;
+        }
+        sqlite3_result_text(context, found->second.data(), static_cast<int>(found->second.size()),
+                            SQLITE_TRANSIENT);
+    } catch (...) { // must not leave through SQLite
+        sqlite3_result_error(context, currentExceptionSentence().c_str(), -1);
+    }
+}
+
+void addFunctions(sqlite3* handle, std::span<const SqlTextFunction> functions)
+{
+    for (const SqlTextFunction& function : functions)
+        sqlite3_create_function_v2(handle, function.name, 1,
+                                   SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                   new KnownTexts{function.of}, callTextFunction, nullptr, nullptr,
+                                   [](void* known) { delete static_cast<KnownTexts*>(known); });
+}
 
 /// `SQL:2:7` for an offset in bytes.
 std::string placeOf(std::string_view sql, int offset)
@@ -288,12 +329,13 @@ SqlResult read(SQLite::Database& database, sqlite3_stmt* statement, const Restri
 } // namespace
 
 SqlResult runSql(const std::filesystem::path& file, std::string_view sql, const SqlLimits& limits,
-                 const std::stop_token& stop)
+                 const std::stop_token& stop, std::span<const SqlTextFunction> functions)
 {
     ReadConnection connection(file);
     return translating(file, [&] {
         const ReadConnection::Use use(connection);
         SQLite::Database& database = connection.database();
+        addFunctions(database.getHandle(), functions);
         const Restricted restricted(database.getHandle(), limits.work, stop);
         const Statement statement = prepare(database, sql);
         return read(database, statement.get(), restricted, limits);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -47,16 +48,23 @@ struct SqlSource {
     bool isView = false; ///< a view, which has texts instead of ids
 };
 
+/// A function of a text that statements can call. It gives the same text for the same argument; null for null.
+struct SqlTextFunction {
+    const char* name;
+    std::string (*of)(std::string_view text);
+};
+
 /// Runs one SELECT on a recording. The connection is read-only; statements that write, attach files or change
 /// settings are refused. Any thread.
 ///
 /// All rows are of one moment, also while the file is written. The writer cannot seal the file meanwhile.
-/// \param stop  ends the statement
+/// \param stop       ends the statement
+/// \param functions  what it can call besides SQLite's functions; called once for each distinct text
 /// \throws Error (Usage)    the statement is wrong, with its line and column where SQLite gives them; or the
 ///                          file is not a recording
 /// \throws Error (Failure)  the statement was stopped, or needs more memory than the limit
 SqlResult runSql(const std::filesystem::path& file, std::string_view sql, const SqlLimits& limits = {},
-                 const std::stop_token& stop = {});
+                 const std::stop_token& stop = {}, std::span<const SqlTextFunction> functions = {});
 
 /// The views of a recording, those with the names of other tools after ours, and then its tables; each sorted by
 /// name.

@@ -1,6 +1,7 @@
 #include "ui/query/query_page.h"
 
 #include "core/base/shell_word.h"
+#include "core/exchange/runs/sql_section.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
@@ -199,7 +200,7 @@ void QueryPage::run()
         [file = file_->path(), sql = editor_->toPlainText().toStdString(),
          token = stop_->get_token()](const query::Cancelled&) {
             return std::make_shared<const store::SqlResult>(
-                store::runSql(file, sql, {.rows = kMostRows}, token));
+                store::runSql(file, sql, {.rows = kMostRows}, token, exchange::sqlFunctions()));
         },
         [this](std::shared_ptr<const store::SqlResult> result) { showResult(std::move(result)); },
         [this](const QString& sentence) { showFailure(sentence); });

@@ -72,6 +72,12 @@ const std::vector<ExampleStatement>& exampleStatements()
          "group by short_name\n"
          "order by total_ns desc\n"
          "limit 20"},
+        {QT_TRANSLATE_NOOP("QueryPage", "GPU time of each family of kernels"),
+         "select kernel_family(name) as family, count(*) as instances, sum(duration) as total_ns\n"
+         "from kernels\n"
+         "where run = %1\n"
+         "group by family\n"
+         "order by total_ns desc"},
         {QT_TRANSLATE_NOOP("QueryPage", "Ops with the largest total time"),
          "select name, count(*) as calls, sum(duration) as total_ns\n"
          "from ops\n"

@@ -1,8 +1,10 @@
 #include "core/exchange/runs/sql_section.h"
 
+#include "core/analysis/kernels/kernel_families.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/tables/text.h"
 
+#include <array>
 #include <cmath>
 #include <set>
 #include <string>
@@ -21,7 +23,19 @@ Cell sqlCell(const store::SqlResult::Value& value)
     return std::visit([](const auto& held) { return Cell(held); }, value);
 }
 
+std::string kernelFamily(std::string_view name)
+{
+    return std::string(wordOf(analysis::KernelFamilies::standard().describe(name).family));
+}
+
+constexpr std::array kFunctions{store::SqlTextFunction{"kernel_family", kernelFamily}};
+
 } // namespace
+
+std::span<const store::SqlTextFunction> sqlFunctions()
+{
+    return kFunctions;
+}
 
 Table tableOf(std::shared_ptr<const store::SqlResult> result)
 {

@@ -4,11 +4,15 @@
 #include "core/store/sql_query.h"
 
 #include <memory>
+#include <span>
 
 namespace tilescope::exchange {
 
 /// The rows of a statement. A name that several columns share gets a number: `id`, `id_2`.
 Table tableOf(std::shared_ptr<const store::SqlResult> result);
+
+/// The functions of Tilescope that statements can call: kernel_family(name), the family of a kernel by its name.
+std::span<const store::SqlTextFunction> sqlFunctions();
 
 /// Views and tables with their columns.
 Table tableOf(std::shared_ptr<const std::vector<store::SqlSource>> sources);

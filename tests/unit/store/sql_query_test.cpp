@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tilescope::store {
 
@@ -56,6 +57,37 @@ TEST_F(SqlQuery, ReadsWindowFunctionsAndRecursion)
                            "select * from n")
                   .rows(),
               9u);
+}
+
+int called = 0;
+
+std::string doubled(std::string_view text)
+{
+    ++called;
+    if (text == "fails")
+        throw Error{.what = "no such text", .remedy = "write another"};
+    return std::string(text) + std::string(text);
+}
+
+TEST_F(SqlQuery, CallsTheFunctionsThatItIsGivenOnceForEachText)
+{
+    constexpr std::array kFunctions{SqlTextFunction{"doubled", doubled}};
+    called = 0;
+    const auto run = [this, &kFunctions](std::string_view sql) {
+        return runSql(file, sql, {}, {}, kFunctions);
+    };
+    const SqlResult result = run("select doubled(name) as twice, count(*) from ops group by 1");
+    ASSERT_EQ(result.rows(), 1U);
+    EXPECT_EQ(std::get<std::string>(result.at(0, 0)), "aten::mmaten::mm");
+    EXPECT_EQ(called, 1);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(run("select doubled(null)").at(0, 0)));
+    EXPECT_THAT(errorOf("select doubled('a')"), HasSubstr("no such function: doubled")) << "it was not given";
+    try {
+        run("select doubled('fails')");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_THAT(error.sentence(), HasSubstr("no such text; write another"));
+    }
 }
 
 TEST_F(SqlQuery, StopsAtItsLimitsAndSaysSo)
