@@ -26,14 +26,24 @@ protected:
 
     void TearDown() override { qunsetenv("XDG_CACHE_HOME"); }
 
+    /// Clicks on the link of an example; what a warning said is in `warning_`.
     void click(const ExampleRecording& example)
     {
+        warning_.clear();
+        QTimer::singleShot(0, &window_, [this] {
+            if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+                warning_ = box->text();
+                box->accept();
+            }
+        });
         auto* link =
             window_.findChild<QPushButton*>(QStringLiteral("example_") + QFileInfo(example.file).baseName());
         ASSERT_NE(link, nullptr) << example.file.toStdString();
         link->click();
         waitUntilSettled();
     }
+
+    QString warning_;
 };
 
 TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
@@ -41,6 +51,7 @@ TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
     for (const ExampleRecording& example : exampleRecordings()) {
         SCOPED_TRACE(example.file.toStdString());
         click(example);
+        ASSERT_EQ(warning_.toStdString(), "");
         ASSERT_EQ(window_.workspace().files().size(), 1U);
         const OpenFile& file = window_.workspace().files().front();
         ASSERT_TRUE(file.snapshot);
@@ -62,6 +73,7 @@ TEST_F(ExamplesTest, TheTwoAttentionsAreShownOneAboveTheOther)
         all, [](const ExampleRecording& example) { return !example.comparedLength.isEmpty(); });
     ASSERT_NE(pair, all.end());
     click(*pair);
+    ASSERT_EQ(warning_.toStdString(), "");
     EXPECT_TRUE(QTest::qWaitFor([this] { return selected() == std::vector{1, 2}; }, kTimeoutMs));
     EXPECT_TRUE(window_.page(QStringLiteral("timeline"))->isVisible());
 }
@@ -69,15 +81,9 @@ TEST_F(ExamplesTest, TheTwoAttentionsAreShownOneAboveTheOther)
 TEST_F(ExamplesTest, ACopyThatCannotBeMadeIsAWarningThatSaysWhere)
 {
     std::ofstream(folder_ / "cache") << "a file where the folder should be";
-    QString words;
-    QTimer::singleShot(0, &window_, [&words] {
-        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
-            words = box->text();
-            box->accept();
-        }
-    });
     click(exampleRecordings().front());
-    EXPECT_TRUE(words.contains(QStringLiteral("attention.tscope: cannot be written"))) << words.toStdString();
+    EXPECT_TRUE(warning_.contains(QStringLiteral("attention.tscope: cannot be written")))
+        << warning_.toStdString();
     EXPECT_TRUE(window_.workspace().files().empty());
 }
 
