@@ -14,8 +14,8 @@ constexpr Nanoseconds kLongCall = 8'000_ns;     ///< a shorter one has not waite
 constexpr Nanoseconds kLongestCall = 20'000_ns; ///< a longer one has
 constexpr int kTimesUsual = 3; ///< nor has one that takes less than so many times the lower quartile
 constexpr Nanoseconds kReturnTime =
-    20'000_ns;                           ///< from the end of the work until the call that waited returns
-constexpr Nanoseconds kSoon = 10'000_ns; ///< the same where few calls waited
+    20'000_ns;                                ///< from the end of the work until the call that waited returns
+constexpr Nanoseconds kSoonAfter = 10'000_ns; ///< the same where few calls waited
 constexpr std::size_t kFewestCalls = 3;
 
 } // namespace
@@ -84,7 +84,7 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
             continue;
         ++counts[depth];
         ++all;
-        areCertain = areCertain && call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoon;
+        areCertain = areCertain && call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter;
     }
     const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     if (usual == counts.end() || 2 * usual->second < all)

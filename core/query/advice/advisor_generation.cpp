@@ -32,27 +32,27 @@ std::string timeWords(double time)
 }
 
 /// A number format of weights, and how the names of kernels call it.
-struct WeightFormat {
+struct ProductFormat {
     const char* name;
     Precision precision; ///< of the products
     double bytes;
 };
 
 /// The format of the products that take the most time; bf16 where no name has one.
-WeightFormat formatOfProducts(const std::vector<AdviceTrace>& traces)
+ProductFormat formatOfProducts(const std::vector<AdviceTrace>& traces)
 {
-    static constexpr WeightFormat kFormats[] = {{"fp8", Precision::Fp8, 1},
-                                                {"bf16", Precision::Bf16, 2},
-                                                {"fp16", Precision::Fp16, 2},
-                                                {"tf32", Precision::Tf32, 4},
-                                                {"fp32", Precision::Fp32, 4}};
-    std::map<const WeightFormat*, double> times;
+    static constexpr ProductFormat kFormats[] = {{"fp8", Precision::Fp8, 1},
+                                                 {"bf16", Precision::Bf16, 2},
+                                                 {"fp16", Precision::Fp16, 2},
+                                                 {"tf32", Precision::Tf32, 4},
+                                                 {"fp32", Precision::Fp32, 4}};
+    std::map<const ProductFormat*, double> times;
     for (const AdviceTrace& trace : traces)
         for (const AdviceTrace::Activity& activity : trace.activities) {
             const ActivityKind& kind = trace.kinds[activity.kind];
             if (kind.family != analysis::KernelFamily::Matmul)
                 continue;
-            const auto* const format = std::ranges::find_if(kFormats, [&](const WeightFormat& each) {
+            const auto* const format = std::ranges::find_if(kFormats, [&](const ProductFormat& each) {
                 return kind.name.find(each.name) != std::string::npos;
             });
             if (format != std::end(kFormats))
@@ -246,7 +246,7 @@ void Advisor::smallBatch()
     const std::optional<std::int64_t> batch = usualBatch(generation_);
     const std::string device = deviceOfRun(reader_, traces_.run).name;
     const analysis::DeviceSheet* const sheet = analysis::DeviceSheets::standard().find(device);
-    const WeightFormat weights = formatOfProducts(traces_.processes);
+    const ProductFormat weights = formatOfProducts(traces_.processes);
     const auto rate = sheet ? sheet->ceilings(weights.precision) : analysis::Ceilings{};
     if (!batch || !rate.flops || !rate.bytes) {
         cannotJudge(AdviceRule::SmallBatch, !batch  ? "the number of sequences was not recorded"
