@@ -341,7 +341,6 @@ TEST_F(WaitingTables, AdviceNamesTheLineOfAWaitAfterTheLastLaunchOfAStep)
     }
     const std::string sentence =
         sentenceOf(analysis::AdviceRule::LaunchBound, folder_ / "end.tscope", trace, std::move(samples));
-    EXPECT_THAT(sentence, HasSubstr("at the end of steps"));
     EXPECT_THAT(sentence, HasSubstr("Most at train.py:9 in step: "));
 }
 
