@@ -49,10 +49,7 @@ std::vector<std::string> pathNotesOf(const query::PathTable& paths)
 /// How much is unexplained, and what the recording lacks; empty if it is little.
 std::string unexplainedText(const query::PathTable& paths)
 {
-    analysis::PathParts sum;
-    for (const PathRow& row : paths.rows)
-        for (std::size_t i = 0; i < analysis::kPathParts; ++i)
-            sum[static_cast<PathPart>(i)] += row.parts[static_cast<PathPart>(i)];
+    const analysis::PathParts sum = paths.typicalParts();
     const double all = static_cast<double>(sum.sum().count());
     const double share = all > 0 ? static_cast<double>(sum[PathPart::Unexplained].count()) / all : 0;
     if (share < query::kMuchUnexplained)

@@ -321,10 +321,7 @@ private:
 
     void countLaunches(PathTable& table) const
     {
-        analysis::PathParts sum;
-        for (const PathRow& row : table.rows)
-            for (std::size_t i = 0; i < analysis::kPathParts; ++i)
-                sum[static_cast<analysis::PathPart>(i)] += row.parts[static_cast<analysis::PathPart>(i)];
+        const analysis::PathParts sum = table.typicalParts();
         if (static_cast<double>(sum[analysis::PathPart::Unexplained].count()) <
             kMuchUnexplained * static_cast<double>(sum.sum().count()))
             return;
@@ -429,6 +426,17 @@ private:
 };
 
 } // namespace
+
+analysis::PathParts PathTable::typicalParts() const
+{
+    const bool anyTypical = std::ranges::any_of(rows, [](const PathRow& row) { return row.leftOut.empty(); });
+    analysis::PathParts sum;
+    for (const PathRow& row : rows)
+        if (row.leftOut.empty() || !anyTypical)
+            for (std::size_t i = 0; i < analysis::kPathParts; ++i)
+                sum[static_cast<analysis::PathPart>(i)] += row.parts[static_cast<analysis::PathPart>(i)];
+    return sum;
+}
 
 PathTable criticalPaths(const store::RunReader& reader, const PathQuery& query,
                         const std::function<bool()>& cancelled)

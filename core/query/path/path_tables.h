@@ -71,6 +71,9 @@ struct PathTable {
     std::int64_t withoutLaunch = 0;
     /// Also then: the part of the rows' time in which GPUs work on, or wait for, what was not recorded (analysis::UnrecordedWork).
     Nanoseconds unrecorded{0};
+
+    /// The parts of the rows that are typical, or of all if none is.
+    analysis::PathParts typicalParts() const;
 };
 
 /// Share of the paths' time from which their unexplained part needs an explanation.

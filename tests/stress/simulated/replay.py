@@ -58,7 +58,7 @@ class Replay:
         self.find_lags(launch_calls)
         points = [(call["start"], call["end"], call, self.by_correlation.get(key))
                   for key, call in launch_calls.items()]
-        points += [(self.returned(key[1], list_),) * 2 + (None, list_) for key, list_ in self.by_correlation.items()
+        points += [(key[1], self.returned(key[1], list_), None, list_) for key, list_ in self.by_correlation.items()
                    if key not in launch_calls]
         points.sort(key=lambda each: each[:2])
         self.ends = sorted((each["end"], each["index"]) for each in activities)
@@ -113,6 +113,9 @@ class Replay:
         length = end - start
         if launched:
             awaited = None
+            if call is None and length > 0:  # it loads first
+                body.append({"do": "compute", "ns": length})
+                length = 0
             if length > max(LONG_CALL_NS, TIMES_USUAL * self.usual_call):
                 awaited = self.awaited(start, end, {each["index"] for each in launched})
             returns_after = call and all(each["end"] <= end for each in launched)
