@@ -1,5 +1,6 @@
 #include "core/query/advice/advisor.h"
 
+#include "core/analysis/advice/tensor_cores.h"
 #include "core/analysis/work/device_sheets.h"
 #include "core/base/plural.h"
 #include "core/base/quantity.h"
@@ -52,8 +53,10 @@ ProductFormat formatOfProducts(const std::vector<AdviceTrace>& traces)
             const ActivityKind& kind = trace.kinds[activity.kind];
             if (kind.family != analysis::KernelFamily::Matmul)
                 continue;
+            const bool isFp32 = analysis::multipliesOutsideTensorCores(kind.fullName);
             const auto* const format = std::ranges::find_if(kFormats, [&](const ProductFormat& each) {
-                return kind.name.find(each.name) != std::string::npos;
+                return isFp32 ? each.precision == Precision::Fp32
+                              : kind.name.find(each.name) != std::string::npos;
             });
             if (format != std::end(kFormats))
                 times[format] += static_cast<double>((activity.time.end - activity.time.start).count());
