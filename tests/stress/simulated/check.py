@@ -36,6 +36,8 @@ PARTS = {
 FAMILIES = {"communication": "collective"}  # where tilescope has another word
 SHARE = 0.05  # of the wall time: the largest error that is accepted
 LEAST_NS = 10_000
+# About 6 in 1,000 programs break it: a rank whose work hides the wait for others, and threads that wait for each other.
+OPEN_LAWS = {"GPU-bound"}
 CLOCKS_NS = 50_000  # to which clocks of ranks can be put on one by the ends of collectives
 
 
@@ -154,7 +156,7 @@ class Checker:
     @staticmethod
     def check_laws(found, answered):
         broken, answers = answered.broken()
-        found += broken
+        found += [each for each in broken if each[0] not in OPEN_LAWS]
         return answers
 
     def check_unmarked(self, found, folder, steps):
