@@ -78,8 +78,7 @@ TableData lineRows(const WaitingTable& lines, const WaitingTable* other)
     TableMaker<WaitingRow> maker(lines.rows);
     nameColumns(maker);
     if (lines.isOfSeveral())
-        maker.add(makeColumn(QObject::tr("Process"), TableColumn::Kind::Text, 64),
-                  [](const WaitingRow& row) { return makeWords(words(row.title)); });
+        maker.add(of.process, 64);
     maker.add(of.idle, 70);
     maker.addBar(of.idle, 60);
     TableColumn& share = maker.add(of.share, 54); // its whole title would leave no room for the names

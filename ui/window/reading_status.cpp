@@ -1,7 +1,7 @@
 #include "ui/window/reading_status.h"
 
 #include "ui/jobs/running_jobs.h"
-#include "ui/kit/number_text.h"
+#include "ui/kit/count_text.h"
 #include "ui/theme/theme.h"
 
 #include <QHBoxLayout>
@@ -46,7 +46,7 @@ void ReadingStatus::look()
 {
     const auto reading = RunningJobs::all().reading();
     if (reading && reading->longest >= kShort)
-        words_->setText(tr("%1 events read").arg(wholeNumber(reading->events)));
+        words_->setText(tr("%1 read").arg(counted(reading->events, "event")));
     setVisible(reading && reading->longest >= kShort);
     if (RunningJobs::all().isEmpty())
         timer_.stop();

@@ -33,6 +33,8 @@ struct WaitingColumns {
     {
     }
 
+    /// Of tables with several.
+    Of process = Of("process", "process", [](const Row& row) { return cellOrNull(row.title); }, {.keep = 2});
     Of cause = Of("cause", "cause", [](const Row& row) { return cellOrNull(row.cause); }, {.keep = 2});
     Of line = Of("code", "line", [](const Row& row) { return cellOrNull(lineText(row.line)); },
                  {.keep = 2, .elidable = true});

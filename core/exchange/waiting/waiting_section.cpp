@@ -212,8 +212,7 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
         codeColumn("next_line", &WaitingRow::next, number),
         codeColumn("next_function", &WaitingRow::next, function)};
     if (waiting->isOfSeveral() && !hasRanks)
-        table.columns.push_back(column.people(
-            "process", [](const WaitingRow& row) { return cellOrNull(row.title); }, {.keep = 2}));
+        table.columns.push_back(only(of.process, Audience::People));
     if (isOfCode || isOfPlaces) {
         table.columns.push_back(only(of.line, Audience::People));
         if (!withLines)
