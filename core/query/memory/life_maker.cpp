@@ -15,8 +15,8 @@ void LifeMaker::readOps(std::span<const AllocEvent> events)
         if (event.op && event.action == AllocAction::Alloc)
             ops.push_back({.id = event.op});
     std::ranges::sort(ops, {}, &NamedOp::id);
-    const auto rest = std::ranges::unique(ops, {}, &NamedOp::id);
-    ops.erase(rest.begin(), rest.end());
+    const auto isSame = [](const NamedOp& a, const NamedOp& b) { return a.id == b.id; };
+    ops.erase(std::unique(ops.begin(), ops.end(), isSame), ops.end());
     if (ops.empty())
         return;
     // Most ops come in the order of their numbers, so few of them are looked up.
