@@ -127,10 +127,11 @@ TEST_F(Show, StepsArePartitionedToTheNanosecond)
     for (int step = 0; step < 2; ++step) {
         EXPECT_EQ(steps[step]["wall_ns"], 100);
         EXPECT_EQ(steps[step]["gpu_busy_ns"], 60);
-        EXPECT_EQ(steps[step]["idle_launch_ns"], 25); // 10 before the first kernel, 15 before the last launch
-        EXPECT_EQ(steps[step]["unexplained_ns"], 15);
+        // 10 before the first kernel, 15 before the last launch, 10 after the last kernel
+        EXPECT_EQ(steps[step]["idle_launch_ns"], 35);
+        EXPECT_EQ(steps[step]["unexplained_ns"], 5);
         EXPECT_EQ(steps[step]["verdict"], "launch-bound");
-        EXPECT_EQ(steps[step]["why"], "GPU busy 60.0 %, idle 25.0 % while the host prepares launches");
+        EXPECT_EQ(steps[step]["why"], "GPU busy 60.0 %, idle 35.0 % while the host prepares launches");
     }
     EXPECT_EQ(steps[2]["verdict"], "CPU");
     EXPECT_TRUE(steps[2]["gpu_busy_ns"].is_null());
