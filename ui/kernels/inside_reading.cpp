@@ -34,6 +34,21 @@ std::optional<double> InsideReading::metric(const std::string& kernel, std::stri
     return at && row != metrics.rows.end() ? row->values[*at].mean : std::nullopt;
 }
 
+std::set<std::string> kernelsBefore(const InsideReadings& readings, const std::string& kernel)
+{
+    std::set<std::string> before;
+    if (!readings.before)
+        return before;
+    const auto names = query::pairingNames(readings.shown.kernels, readings.before->kernels);
+    const auto own = names.find(kernel);
+    if (own == names.end())
+        return before;
+    for (const auto& [other, name] : query::pairingNames(readings.before->kernels, readings.shown.kernels))
+        if (name == own->second)
+            before.insert(other);
+    return before;
+}
+
 InsideReadings readInside(const SelectedRun& shown, const std::optional<SelectedRun>& before,
                           const query::Cancelled& cancelled)
 {

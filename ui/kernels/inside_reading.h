@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace tilescope::ui {
@@ -35,6 +36,9 @@ struct InsideReadings {
     std::optional<query::InsideDifference> difference;   ///< by line, if both were sampled
     std::optional<query::InsideDifference> instructions; ///< the same by instruction
 };
+
+/// The kernels of the run before that a kernel is compared with, by their full names; several: instances of a template.
+std::set<std::string> kernelsBefore(const InsideReadings& readings, const std::string& kernel);
 
 /// Not for the GUI thread.
 /// \param before   the run to compare with

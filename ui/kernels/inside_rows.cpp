@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace tilescope::ui {
@@ -111,11 +112,12 @@ std::map<ChangeKey, Change> changesOf(const InsideReadings& readings, const std:
     std::map<ChangeKey, Change> changes;
     if (!readings.difference)
         return changes;
-    const auto row = std::ranges::find(readings.shown.kernels.rows, kernel, &InsideRow::kernel);
-    if (row == readings.shown.kernels.rows.end())
+    const auto names = query::pairingNames(readings.shown.kernels, readings.before->kernels);
+    const auto own = names.find(kernel);
+    if (own == names.end())
         return changes;
     for (const query::InsideDifferenceRow& each : readings.difference->rows)
-        if (each.name == row->name)
+        if (const auto other = names.find(each.kernel); other != names.end() && other->second == own->second)
             changes[{each.lineB, each.callerB, each.function}] = {each.delta(), each.timeA, each.timeB};
     return changes;
 }
@@ -366,11 +368,17 @@ TableData stateRows(const InsideReadings& readings, const InsideChoice& choice)
             states.push_back({row});
             samples += double(row.samples);
         }
-    if (readings.before && !states.empty())
+    const std::set<std::string> before = kernelsBefore(readings, choice.kernel);
+    double samplesBefore = 0;
+    if (readings.before)
+        for (const InsideRow& row : readings.before->kernels.rows)
+            if (before.contains(row.kernel))
+                samplesBefore += double(row.samples);
+    if (samplesBefore > 0)
         for (const InsideRow& row : readings.before->reasons.rows)
             for (State& state : states)
-                if (row.name == state.row.name && row.reason == state.row.reason)
-                    state.before = std::max(state.before, 0.0) + row.share;
+                if (before.contains(row.kernel) && row.reason == state.row.reason)
+                    state.before = std::max(state.before, 0.0) + double(row.samples) / samplesBefore;
     double most = 0;
     for (const State& state : states)
         most = std::max({most, state.row.share, state.before});
@@ -513,9 +521,9 @@ std::vector<InsideFigure> insideFigures(const InsideReadings& readings, const st
     const Values now = valuesOf(readings.shown, kernel);
     Values before;
     if (readings.before && !letter.isEmpty()) {
-        const auto row = std::ranges::find(readings.shown.kernels.rows, kernel, &InsideRow::kernel);
-        for (const InsideRow& other : readings.before->kernels.rows)
-            if (row != readings.shown.kernels.rows.end() && other.name == row->name) {
+        const std::set<std::string> others = kernelsBefore(readings, kernel);
+        for (const InsideRow& other : readings.before->kernels.rows) // the most sampled first
+            if (others.contains(other.kernel)) {
                 before = valuesOf(*readings.before, other.kernel);
                 break;
             }

@@ -411,10 +411,10 @@ void InsideView::showLimit()
             parts.push_back({row.reason, row.samples, row.unissued});
     std::ranges::stable_sort(parts, std::greater{}, &query::InsidePart::unissued);
     std::optional<double> before;
-    const auto row = std::ranges::find(shown.kernels.rows, choice_.kernel, &query::InsideRow::kernel);
-    if (readings_->before && row != shown.kernels.rows.end())
+    const std::set<std::string> others = kernelsBefore(*readings_, choice_.kernel);
+    if (readings_->before)
         for (const query::InsideRow& other : readings_->before->kernels.rows)
-            if (other.name == row->name && !before)
+            if (others.contains(other.kernel) && !before)
                 before = other.issuedShare();
     bar_->show(limit->issued, std::move(parts), before);
     states_->show(stateRows(*readings_, choice_));

@@ -16,8 +16,9 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 constexpr double kMega = 1e6;
-constexpr std::array<std::string_view, 11> kKeys{"name", "match",  "fp32", "tf32",  "bf16",  "fp16",
-                                                 "fp8",  "memory", "link", "clock", "source"};
+constexpr std::array<std::string_view, 13> kKeys{
+    "name",       "match",           "fp32",  "tf32", "bf16", "fp16", "fp8", "memory", "link", "clock",
+    "capability", "multiprocessors", "source"};
 
 DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
 {
@@ -34,6 +35,10 @@ DeviceSheet sheetOf(const YAML::Node& node, const std::filesystem::path& file)
             sheet.link = entry.second.as<double>() * kGiga;
         else if (key == "clock")
             sheet.clock = entry.second.as<double>() * kMega;
+        else if (key == "capability")
+            sheet.capability = entry.second.as<std::string>();
+        else if (key == "multiprocessors")
+            sheet.multiprocessors = entry.second.as<int>();
         else if (key == "source")
             sheet.source = entry.second.as<std::string>();
         else if (const auto precision = fromWord<Precision>(key))

@@ -20,6 +20,8 @@ struct DeviceSheet {
     std::optional<double> bytes = {};       ///< B/s of its memory
     std::optional<double> clock = {};       ///< Hz of the multiprocessors at which flops hold
     std::optional<double> link = {};        ///< B/s that the device sends to other GPUs over NVLink
+    std::string capability = {};            ///< CUDA's compute capability: 9.0
+    int multiprocessors = 0;                ///< 0: unknown
     std::string source = {};
 
     Ceilings ceilings(Precision precision) const;

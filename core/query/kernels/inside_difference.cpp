@@ -47,16 +47,19 @@ struct Side {
     Side(const store::RunReader& reader, const InsideQuery& query)
         : table(inside(reader, query)), texts(reader, table.run.run)
     {
-        std::map<std::string, std::string> names; // short ones, by name
-        for (const InsideRow& row : table.rows) {
-            names[row.kernel] = row.name;
-            samples[row.name] += row.samples;
-        }
+    }
+
+    /// Adds up the samples and times of what is paired with the other run.
+    void sumUp(const store::RunReader& reader, const ProcessQuery& topology, const InsideTable& other)
+    {
+        names = pairingNames(table, other);
+        for (const InsideRow& row : table.rows)
+            samples[names.at(row.kernel)] += row.samples;
         if (names.empty())
             return;
         std::map<std::string, std::pair<double, double>> sums;
         for (const auto& [name, launches] :
-             kernelLaunches(reader, table.run.run, query.topology, [] { return false; }))
+             kernelLaunches(reader, table.run.run, topology, [] { return false; }))
             if (const auto found = names.find(name); found != names.end()) {
                 auto& [time, count] = sums[found->second];
                 time += static_cast<double>(launches.time.count());
@@ -68,8 +71,9 @@ struct Side {
 
     InsideTable table;
     SourceTexts texts;
-    std::map<std::string, std::int64_t> samples; ///< by short name of the kernel
-    std::map<std::string, double> means;         ///< ns a launch
+    std::map<std::string, std::string> names;    ///< pairingNames()
+    std::map<std::string, std::int64_t> samples; ///< by those
+    std::map<std::string, double> means;         ///< ns a launch, by those
 };
 
 std::string nameOf(const std::string& file)
@@ -82,7 +86,7 @@ std::vector<const InsideRow*> instructionsOf(const Side& side, const std::string
 {
     std::vector<const InsideRow*> rows;
     for (const InsideRow& row : side.table.rows)
-        if (row.name == name)
+        if (side.names.at(row.kernel) == name)
             rows.push_back(&row);
     std::ranges::stable_sort(rows, {}, [](const InsideRow* row) { return row->offset.value_or(0); });
     return rows;
@@ -149,17 +153,32 @@ void addInstructions(const Side& a, const Side& b, const std::string& name,
 /// Kernel, file, text or number of the line, its place in the kernel, function, reason.
 using Pairing = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
-Pairing pairingOf(const InsideRow& row, const SourceTexts& texts, bool byText)
+Pairing pairingOf(const InsideRow& row, const std::string& name, const SourceTexts& texts, bool byText)
 {
     const auto lineKey = [&](const SourceLine& line) {
         const std::string text = byText ? texts.of(line) : std::string();
         return !text.empty() ? text : line.line > 0 ? std::to_string(line.line) : std::string();
     };
-    return {row.name,  nameOf(row.line.file), lineKey(row.line), lineKey(row.caller), row.function,
-            row.reason};
+    return {name, nameOf(row.line.file), lineKey(row.line), lineKey(row.caller), row.function, row.reason};
 }
 
 } // namespace
+
+std::map<std::string, std::string> pairingNames(const InsideTable& own, const InsideTable& other)
+{
+    const auto namesOf = [](const InsideTable& table) {
+        std::map<std::string, std::string> names; // short ones
+        for (const InsideRow& row : table.rows)
+            names[row.kernel] = row.name;
+        return names;
+    };
+    const std::map<std::string, std::string> ofOther = namesOf(other);
+    std::map<std::string, std::string> names = namesOf(own);
+    for (auto& [kernel, name] : names)
+        if (ofOther.contains(kernel))
+            name = kernel;
+    return names;
+}
 
 std::optional<double> InsideDifferenceRow::delta() const
 {
@@ -176,8 +195,10 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
     if (ofB.group == InsideGroup::Kernel)
         ofB.group = InsideGroup::Line;
     ofA.group = ofB.group;
-    const Side a(readerA, ofA);
-    const Side b(readerB, ofB);
+    Side a(readerA, ofA);
+    Side b(readerB, ofB);
+    a.sumUp(readerA, ofA.topology, b.table);
+    b.sumUp(readerB, ofB.topology, a.table);
     InsideDifference all{.runA = a.table.run,
                          .runB = b.table.run,
                          .group = ofB.group,
@@ -190,10 +211,11 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
     std::map<Pairing, InsideDifferenceRow> rows;
     const auto add = [&](const Side& side, auto share, auto time, auto line) {
         for (const InsideRow& row : side.table.rows) {
-            if (!a.samples.contains(row.name) || !b.samples.contains(row.name) ||
+            const std::string& name = side.names.at(row.kernel);
+            if (!a.samples.contains(name) || !b.samples.contains(name) ||
                 all.group == InsideGroup::Instruction)
                 continue;
-            InsideDifferenceRow& pair = rows[pairingOf(row, side.texts, byText)];
+            InsideDifferenceRow& pair = rows[pairingOf(row, name, side.texts, byText)];
             pair.kernel = row.kernel;
             pair.name = row.name;
             pair.function = row.function;
@@ -203,10 +225,9 @@ InsideDifference insideDifference(const store::RunReader& readerA, const InsideQ
                 pair.callerB = row.caller;
             if (std::string text = side.texts.of(row.line); !text.empty())
                 pair.text = std::move(text);
-            const double part =
-                static_cast<double>(row.samples) / static_cast<double>(side.samples.at(row.name));
+            const double part = static_cast<double>(row.samples) / static_cast<double>(side.samples.at(name));
             pair.*share = (pair.*share).value_or(0) + part;
-            if (const auto mean = side.means.find(row.name); mean != side.means.end())
+            if (const auto mean = side.means.find(name); mean != side.means.end())
                 pair.*time = (pair.*time).value_or(0) + part * mean->second;
         }
     };

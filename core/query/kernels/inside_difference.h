@@ -3,6 +3,7 @@
 #include "core/query/kernels/inside_table.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +44,11 @@ struct InsideDifference {
     bool isSampledB = false;
 };
 
-/// What changed inside the kernels that two runs have in common, by their short names. Lines are paired by their text if
+/// The kernels of a run by what pairs them with those of another: their full names where both runs have them, as several
+/// instances of a template may have one short name; the others their short names.
+std::map<std::string, std::string> pairingNames(const InsideTable& own, const InsideTable& other);
+
+/// What changed inside the kernels that two runs have in common (pairingNames()). Lines are paired by their text if
 /// it is known of both (kernelSources()), otherwise by file name and number; instructions by their shapes, in the order of the
 /// code (pairedInstructions()), or by their offsets where one side is not disassembled.
 /// \param queryB  its group applies to both sides; kernel: as line

@@ -1,5 +1,6 @@
 #include "core/query/kernels/kernel_launches.h"
 
+#include "core/analysis/work/device_sheets.h"
 #include "core/base/number_text.h"
 
 #include <algorithm>
@@ -15,6 +16,20 @@ struct DeviceLimits {
     std::optional<analysis::MultiprocessorLimits> limits = {};
     int multiprocessors = 0; ///< 0: unknown
 };
+
+/// By the device's name; null: unknown. Recordings of programs do not say more of a GPU.
+const analysis::DeviceSheet* sheetOf(const std::vector<EnvironmentEntry>& environment,
+                                     const RunTopology& topology, DeviceIndex device)
+{
+    std::string name;
+    for (const TracedDevice& traced : topology.devices)
+        if (traced.id == device)
+            name = traced.name;
+    for (const EnvironmentEntry& entry : environment)
+        if (entry.key == "gpu.name" && name.empty())
+            name = entry.value;
+    return name.empty() ? nullptr : analysis::DeviceSheets::standard().find(name);
+}
 
 std::map<DeviceIndex, DeviceLimits> deviceLimits(const store::RunReader& reader, RunId run,
                                                  const std::set<DeviceIndex>& devices)
@@ -37,6 +52,11 @@ std::map<DeviceIndex, DeviceLimits> deviceLimits(const store::RunReader& reader,
                 capability = traced.capability;
                 limits.multiprocessors = traced.multiprocessors.value_or(0);
             }
+        if (const analysis::DeviceSheet* const sheet = sheetOf(environment, topology, device);
+            sheet && capability.empty()) {
+            capability = sheet->capability;
+            limits.multiprocessors = sheet->multiprocessors;
+        }
         limits.limits = analysis::multiprocessorLimits(capability);
     }
     return known;

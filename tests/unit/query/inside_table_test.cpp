@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +112,19 @@ TEST_F(Inside, SaysWhyAStepHasNoSamples)
     const InsideTable table = of(file, 2);
     EXPECT_TRUE(table.rows.empty());
     EXPECT_TRUE(table.isSampled);
+}
+
+TEST(PairingNames, AreFullWhereBothRunsHaveThem)
+{
+    const InsideTable a{.rows = {{.kernel = "f<int>(int*)", .name = "f"},
+                                 {.kernel = "f<float>(float*)", .name = "f"},
+                                 {.kernel = "g()", .name = "g"}}};
+    const InsideTable b{
+        .rows = {{.kernel = "f<int>(int*)", .name = "f"}, {.kernel = "f<half>(half*)", .name = "f"}}};
+    using Names = std::map<std::string, std::string>;
+    EXPECT_EQ(pairingNames(a, b),
+              (Names{{"f<int>(int*)", "f<int>(int*)"}, {"f<float>(float*)", "f"}, {"g()", "g"}}));
+    EXPECT_EQ(pairingNames(b, a), (Names{{"f<int>(int*)", "f<int>(int*)"}, {"f<half>(half*)", "f"}}));
 }
 
 TEST_F(Inside, PairsInstructionsOfTwoRunsByTheirShapes)
