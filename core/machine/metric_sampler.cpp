@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -22,6 +23,7 @@
 #include <limits>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace tilescope::machine {
@@ -207,11 +209,42 @@ private:
         for (Source& source : sources_)
             if (areSeveral && source.sampling)
                 readings.push_back({&source, readBeside(source)});
-        for (std::size_t device = 0; device < sources_.size(); ++device)
-            if (std::ranges::find(readings, &sources_[device], &Reading::source) == readings.end())
-                follow(static_cast<int>(device));
-        for (Reading& reading : readings)
+        std::vector<const Source*> areRead;
+        for (Reading& reading : readings) {
+            areRead.push_back(reading.source);
             guarded(*reading.source, [&] { reading.done.get(); });
+        }
+        for (std::size_t device = 0; device < sources_.size(); ++device)
+            if (std::ranges::find(areRead, &sources_[device]) == areRead.end())
+                follow(static_cast<int>(device));
+    }
+
+    /// Starting takes half a second, in which what the other devices sample would find no room.
+    void startBeside(int device, Source& source)
+    {
+        std::vector<Source*> others;
+        for (Source& other : sources_)
+            if (other.sampling)
+                others.push_back(&other);
+        std::atomic<bool> isStarted = false;
+        std::vector<std::future<void>> readings;
+        try {
+            for (Source* const other : others)
+                readings.push_back(std::async(std::launch::async, [this, other, &isStarted] {
+                    for (; !isStarted; std::this_thread::sleep_for(kLookForTurn))
+                        read(*other);
+                }));
+        } catch (const std::system_error&) { // there can be no more threads
+        }
+        try {
+            start(device, source);
+        } catch (...) {
+            isStarted = true; // the readings are waited for
+            throw;
+        }
+        isStarted = true;
+        for (std::size_t i = 0; i < readings.size(); ++i)
+            guarded(*others[i], [&] { readings[i].get(); });
     }
 
     std::future<void> readBeside(Source& source)
@@ -299,7 +332,7 @@ private:
             if (source.sampling)
                 read(source);
             else if (sources_.size() == 1 || isUsed(device))
-                start(device, source);
+                startBeside(device, source);
         });
     }
 
