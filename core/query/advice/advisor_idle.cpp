@@ -194,7 +194,7 @@ void Advisor::launching(const Stake& stake)
 {
     if (!isWorthNaming(stake.time))
         return;
-    // As in the table of steps, which counts what follows the last launch of a step as unexplained.
+    // As in the table of steps, which counts calls that let a stream wait as synchronization.
     const Nanoseconds inSteps = idleWhileLaunching();
     const Nanoseconds idle = inSteps.count() > 0 ? inSteps : stake.time;
     const Nanoseconds named = std::max(idle, stake.time); // in the sentence
@@ -208,16 +208,15 @@ void Advisor::launching(const Stake& stake)
         advice.remedy =
             "Most of it is in few long pauses: do that work of the host on another thread or in another "
             "process, or before the GPU needs its result. A CUDA graph does not shorten it.";
-    advice.sentence =
-        "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
-        (timeText(idle) == timeText(stake.time) ? "."
-         : idle < stake.time
-             ? ", and for " + timeText(stake.time - idle) + " at the end of steps, after their last launch."
-             : ", of which " + timeText(stake.time) +
-                   " is not due to start-up, to a synchronization, to loading data or to "
-                   "allocating.") +
-        pythonText() + costliest(kOfLaunching, named) + (isPaused ? "" : moduleText(named)) +
-        placeText(named);
+    advice.sentence = "The GPU is idle for " + timeText(idle) + " while the host prepares launches" +
+                      (timeText(idle) == timeText(stake.time) ? "."
+                       : idle < stake.time
+                           ? ", and for " + timeText(stake.time - idle) + " in calls that let a stream wait."
+                           : ", of which " + timeText(stake.time) +
+                                 " is not due to start-up, to a synchronization, to loading data or to "
+                                 "allocating.") +
+                      pythonText() + costliest(kOfLaunching, named) + (isPaused ? "" : moduleText(named)) +
+                      placeText(named);
     add(AdviceRule::LaunchBound, stake, std::move(advice));
 }
 
