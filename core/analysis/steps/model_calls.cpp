@@ -138,7 +138,10 @@ double shareOfEqual(const Sizes& call, const Sizes& next)
         all += size.count;
         same += next.contains(bytes) ? size.count : 0;
     }
-    return all > 0 ? static_cast<double>(same) / static_cast<double>(all) : 1;
+    // A call without blocks, such as a CUDA graph that is replayed, is like others without.
+    if (all == 0)
+        return next.empty() ? 1 : 0;
+    return static_cast<double>(same) / static_cast<double>(all);
 }
 
 /// Whether the calls process as much. A program without a cache processes all tokens again, so that nearly all of its sizes grow.

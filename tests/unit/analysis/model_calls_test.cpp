@@ -23,6 +23,8 @@ public:
     std::int64_t fixedBytes = 0; ///< of a block of each call; 0: none
     std::int64_t otherGrowth =
         0; ///< a block of a decoding call has 8 bytes for each token and so many more; 0: none
+    std::int64_t replayedFrom =
+        0; ///< decoding calls from this one of a generation on replay a CUDA graph: no blocks; 0: none
     std::int64_t idsBefore = 0; ///< of the next prompt, which the program makes after the last call; 0: none
 
     void generate(std::int64_t prompt, std::int64_t tokens)
@@ -31,14 +33,16 @@ public:
             blocks.push_back(
                 {timestampAt(std::ssize(calls) * kPeriod - 10), Timestamp::max(), idsBefore * batch * 8});
         for (std::int64_t i = 0; i < tokens; ++i)
-            call(prompt + i, i == 0 ? prompt : 1);
+            call(prompt + i, i == 0 ? prompt : 1, replayedFrom > 0 && i >= replayedFrom);
     }
-    void call(std::int64_t context, std::int64_t tokens)
+    void call(std::int64_t context, std::int64_t tokens, bool isReplayed = false)
     {
         const std::int64_t start = std::ssize(calls) * kPeriod;
         std::int64_t at = start;
         const auto block = [&](std::int64_t bytes, std::int64_t life) {
             at += 10;
+            if (isReplayed && at < start + kPeriod / 2)
+                return;
             blocks.push_back({timestampAt(at), timestampAt(life == 0 ? at + 5 : at + life), bytes});
         };
         block(batch * tokens * hidden * 2, 0);
@@ -151,6 +155,26 @@ TEST(ModelCalls, FindsCallsWithACacheOfFixedSizeByTheIdsBetweenThem)
         EXPECT_EQ(found[i].context, (i >= 8 ? 37 : 128) + place) << i;
         EXPECT_EQ(found[i].sequences, 4) << i;
         EXPECT_FALSE(found[i].cacheBytes) << "of fixed size";
+    }
+}
+
+TEST(ModelCalls, FindsCallsThatReplayAGraph)
+{
+    GeneratingProgram program;
+    program.isStatic = true;
+    program.replayedFrom = 3;
+    program.generate(128, 8);
+    program.idsBefore = 96;
+    program.generate(96, 64);
+    const std::vector<GenerationCall> found = generationCalls(program.calls, program.blocks);
+    ASSERT_EQ(found.size(), 72U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool isSecond = i >= 8;
+        const auto place = static_cast<std::int64_t>(isSecond ? i - 8 : i);
+        EXPECT_EQ(found[i].type, place == 0 ? StepType::Prefill : StepType::Decode) << i;
+        EXPECT_EQ(found[i].context, (isSecond ? 96 : 128) + place) << i;
+        EXPECT_EQ(found[i].sequences, program.batch) << i;
+        EXPECT_EQ(found[i].generation, isSecond ? 1 : 0) << i;
     }
 }
 
