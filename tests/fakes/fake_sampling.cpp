@@ -1,7 +1,7 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
 // 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time),
-// separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file
+// `late` (enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file
 // PATH.instructions exists, and the file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
@@ -21,6 +21,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -221,6 +222,8 @@ CUptiResult CUPTIAPI cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params* param
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (isAsked("busy"))
         return CUPTI_ERROR_INVALID_OPERATION;
+    if (isAsked("late") && params->deviceIndex > 0)
+        std::this_thread::sleep_for(std::chrono::seconds(2));
     if (!deviceFile(".instructions").empty()) {
         if (access(deviceFile(".instructions").c_str(), F_OK) == 0)
             return CUPTI_ERROR_HARDWARE_BUSY;
@@ -292,8 +295,9 @@ CUptiResult CUPTIAPI cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
     if (isAsked("beside") && sampling.until == 0 && !meetsAnother())
         params->overflow = 1;
     const std::uint64_t now = sampling.until == 0 ? wallClock() : sampling.until;
-    if (isAsked("slow") && sampling.next + kRoom * sampling.interval < now) {
-        sampling.next = now - kRoom * sampling.interval;
+    const std::uint64_t room = isAsked("late") ? kRoom / 2 : kRoom;
+    if ((isAsked("slow") || isAsked("late")) && sampling.next + room * sampling.interval < now) {
+        sampling.next = now - room * sampling.interval;
         params->overflow = 1;
     }
     Image& image = imageOf(params->pCounterDataImage);

@@ -132,6 +132,19 @@ TEST(MetricSampler, ReadsSeveralGpusAtTheSameTime)
     EXPECT_NE(metrics.tracks[0].device, metrics.tracks[1].device);
 }
 
+TEST(MetricSampler, ReadsAGpuWhileAnotherOneIsBeingStarted)
+{
+    if (Nvml::instance())
+        GTEST_SKIP() << "NVML says that no program uses the fake's second GPU";
+    setenv("FAKE_GPUS", "2", 1);
+    const SampledMetrics metrics = sampled("late", {"sm_active"}, std::chrono::milliseconds(2'400));
+    unsetenv("FAKE_GPUS");
+    EXPECT_EQ(metrics.whyNot, "");
+    EXPECT_EQ(metrics.lost, 0);
+    ASSERT_EQ(metrics.tracks.size(), 2U);
+    EXPECT_GT(metrics.tracks[0].points.size(), 1'900U) << "from before the second one was started";
+}
+
 TEST(MetricSampler, SaysWhyNothingIsSampled)
 {
     EXPECT_THAT(sampled("privileges").whyNot,
