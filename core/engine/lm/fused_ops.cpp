@@ -64,7 +64,7 @@ SplitWeight split(const Data& weight)
             at::bitwise_and(bits, kLowBits).to(at::kShort)};
 }
 
-Data makeRotation(const ExperimentSpec& spec, at::TensorOptions options)
+Data rotationFactors(const ExperimentSpec& spec, at::TensorOptions options)
 {
     const std::int64_t headDim = spec.dModel / spec.heads;
     const auto real = at::dtype(at::kDouble);
@@ -117,7 +117,7 @@ FusedOps::FusedOps(const ExperimentSpec& spec, const FusedOptions& options, Para
 {
     requireRotatable(spec);
     const Making making(MemoryCategory::Inputs, "rotation");
-    rotation_ = makeRotation(spec, at::device(options.device).dtype(sums_));
+    rotation_ = rotationFactors(spec, at::device(options.device).dtype(sums_));
 }
 
 // Draws the initial weights as EagerOps does: the same numbers in the same order.
