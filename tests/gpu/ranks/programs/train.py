@@ -1,7 +1,7 @@
 """Trains on every rank of torchrun, by DDP or FSDP2, on a GPU for each or, without GPUs, on the processor.
 
 usage: train.py ddp|fsdp [kill]
-DELAY_MS: how long rank 1 sleeps in each step. STEPS, WIDTH, ROWS: how many steps, and the size of the 8 layers and of the batch. SYNC: after
+DELAY_MS: how long rank 1 does nothing in each step; asleep, it would be slower afterwards, too. STEPS, WIDTH, ROWS: how many steps, and the size of the 8 layers and of the batch. SYNC: after
 how many steps the host waits for the GPU. With `kill`, rank 1 is killed at the end.
 """
 import os
@@ -36,8 +36,9 @@ else:
 optimizer = torch.optim.AdamW(net.parameters())
 batch = torch.randn(rows, width, device=device, dtype=torch.bfloat16)
 for step in range(steps):
-    if delay:
-        time.sleep(delay)
+    until = time.perf_counter() + delay
+    while delay and time.perf_counter() < until:
+        pass
     net(batch).float().pow(2).mean().backward()
     optimizer.step()
     optimizer.zero_grad()
