@@ -25,7 +25,7 @@ std::string shapeOf(std::string_view word)
     if (isDigit(word.front()))
         return "#";
     const std::size_t letters = word.find_first_of("0123456789");
-    if (letters == std::string_view::npos || letters > 2)
+    if (letters > 2) // or there is no number
         return std::string(word);
     const std::string_view name = word.substr(0, letters);
     for (const std::string_view bank : {"R", "UR", "P", "UP", "B", "SB"})
