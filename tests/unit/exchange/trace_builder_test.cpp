@@ -748,7 +748,7 @@ TEST_F(TraceBuilding, AStepInWhichACollectiveWaitsForALateRankIsRankBound)
         const ProcessIndex process = builder.addProcess({.pid = 10 + rank, .rank = rank});
         const ThreadId thread = builder.thread(process, 100 + rank);
         const std::int64_t late = rank == 0 ? 0 : 700'000; // its host is slow
-        builder.addRange(thread, "ProfilerStep#0", at(0), at(1'000'000));
+        builder.addRange(thread, "ProfilerStep#0", at(0), at(1'000'000), SpanKind::Step);
         builder.addApiCall(thread, "cudaLaunchKernel", 1, at(2'000), at(5'000));
         builder.addActivity(kernel(process, "gemm", 1, 10'000, 200'000));
         builder.addApiCall(thread, "cudaLaunchKernel", 2, at(late + 202'000), at(late + 205'000));
