@@ -215,7 +215,7 @@ void PcSampler::takeInChanges()
                 // CUPTI has written what was left into this buffer.
                 if ((*found)->isOn)
                     add(**found, (*found)->configured->data);
-                contexts_.erase(found);
+                forget(change.handle);
             }
             continue;
         }
@@ -230,6 +230,18 @@ void PcSampler::takeInChanges()
         if (on_.load())
             start(*contexts_.back());
     }
+}
+
+/// Of a context that was destroyed.
+void PcSampler::forget(CUcontext handle)
+{
+    const auto found = std::ranges::find(contexts_, handle, [](const auto& each) { return each->handle; });
+    if (found == contexts_.end())
+        return;
+    (*found)->isOn = false;
+    if ((*found)->configured)
+        ended_.push_back(std::move(*found));
+    contexts_.erase(found);
 }
 
 /// Two processes that sample the same device may crash. A symbolic link needs no file descriptor.
@@ -269,12 +281,20 @@ void PcSampler::start(Context& context)
 {
     if (context.isOn || context.isRefused || ends_.load() || !hasTurn())
         return;
+    if (hasChosen_ && !context.isChosen) {
+        context.isRefused = true;
+        return noteTrouble(
+            "kernels of some CUDA contexts were not sampled, such as those of a second GPU: of a process, "
+            "only the first context can be sampled without harm");
+    }
     if (!claim(context.device)) {
         context.isRefused = true;
         return noteTrouble(
             "kernels of a process were not sampled: another process of the recording uses the same GPU, "
             "and one can be sampled at a time");
     }
+    hasChosen_ = true;
+    context.isChosen = true;
     CUpti_PCSamplingEnableParams parameters{};
     parameters.size = CUpti_PCSamplingEnableParamsSize;
     parameters.ctx = context.handle;
@@ -580,10 +600,14 @@ void PcSampler::contextEnds(CUcontext context) noexcept
         if (lockFor(kCallbackWait)) {
             const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
             takeInChanges();
-            for (const auto& each : contexts_)
-                if (each->handle == context)
-                    end(*each);
-            std::erase_if(contexts_, [&](const auto& each) { return each->handle == context; });
+            for (const auto& each : contexts_) {
+                if (each->handle != context)
+                    continue;
+                drain(*each);
+                if (contexts_.size() == 1) // otherwise another thread may launch: setOn()
+                    stopIn(*each);
+            }
+            forget(context);
             return;
         }
         const MutexLock lock(mutex_);

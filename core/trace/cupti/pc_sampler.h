@@ -57,7 +57,8 @@ struct PcSamplerCounts {
 
 /// Samples the program counters of all warps (CUPTI's continuous mode: kernels run as without it). A thread of its own
 /// empties CUPTI's buffers every 200 ms and adds the samples up by kernel, instruction and stall reason: those of every
-/// 200 ms alone at first, of longer times the more there are, up to 5 s.
+/// 200 ms alone at first, of longer times the more there are, up to 5 s. Only the first context of the process is sampled: with a
+/// second one at the same time or later, programs crashed (CUPTI 13.0).
 ///
 /// Its thread has the program's file descriptors, as CUDA's driver uses them. The callbacks are called on the program's
 /// threads; the other functions by the threads that start, stop and write the recording.
@@ -101,6 +102,7 @@ private:
         std::int32_t device = 0;
         bool isOn = false;
         bool isRefused = false;
+        bool isChosen = false;              ///< the one that this process samples
         int failures = 0;                   ///< readings in a row
         std::unique_ptr<Buffer> read;       ///< that cuptiPCSamplingGetData() fills
         std::unique_ptr<Buffer> configured; ///< that CUPTI fills when sampling ends
@@ -131,6 +133,7 @@ private:
     void start(Context& context) REQUIRES(cuptiMutex_);
     void end(Context& context) REQUIRES(cuptiMutex_);
     void stopIn(Context& context) REQUIRES(cuptiMutex_);
+    void forget(CUcontext handle) REQUIRES(cuptiMutex_);
     bool learnReasons(CUcontext context) REQUIRES(cuptiMutex_);
     CUptiResult configure(Context& context) REQUIRES(cuptiMutex_);
     void drain(Context& context) REQUIRES(cuptiMutex_);
@@ -151,6 +154,9 @@ private:
 
     TryMutex cuptiMutex_; // held during calls of CUPTI; its callbacks only try to get it
     std::vector<std::unique_ptr<Context>> contexts_ GUARDED_BY(cuptiMutex_);
+    std::vector<std::unique_ptr<Context>>
+        ended_ GUARDED_BY(cuptiMutex_); ///< CUPTI may still write into their buffers
+    bool hasChosen_ GUARDED_BY(cuptiMutex_) = false;
     bool hadTurn_ GUARDED_BY(cuptiMutex_) = false;
     std::vector<std::string> claims_ GUARDED_BY(cuptiMutex_); ///< symbolic links
     std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_);    ///< by CUPTI's index

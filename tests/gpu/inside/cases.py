@@ -186,7 +186,10 @@ def cuda_programs(options):
         extra = []
         if name in ("contexts", "unload"):
             reasons = {kernel: dominant(recorded, kernel) for kernel in ("alpha_work", "beta_work")}
-            if reasons["beta_work"] != "short_scoreboard" or reasons["alpha_work"] in (None, "short_scoreboard"):
+            # Of two contexts one is sampled.
+            if None in reasons.values() and (name == "unload" or not any("first context" in text for text in recorded.sentences)):
+                extra.append(f"reasons {reasons}")
+            if reasons["beta_work"] not in (None, "short_scoreboard") or reasons["alpha_work"] == "short_scoreboard":
                 extra.append(f"reasons {reasons}")
             lines = recorded.show("inside", "--group", "line")
             known = sum(row["samples"] for row in lines if row["line"])
@@ -240,7 +243,10 @@ def ncu(options):
     words = ["ncu", "--clock-control", "none", "--launch-count", "3", "--metrics", "sm__cycles_active.avg", program, "reset"]
     bare = run(words)
     for flag in ("--inside", "--metrics"):
-        judge(f"ncu in the program {flag}", None if bare.returncode else bare, Recorded(options, f"ncu{flag}", words, [flag]))
+        recorded = Recorded(options, f"ncu{flag}", words, [flag])
+        # As where nothing is sampled: it refuses to run in a program that the recorder is loaded into, and says so.
+        refuses = "CUDA_INJECTION64_PATH" in recorded.done.stdout + recorded.done.stderr
+        judge(f"ncu in the program {flag}{', which refuses to start' if refuses else ''}", None if refuses or bare.returncode else bare, recorded)
 
 
 def beside(options):
