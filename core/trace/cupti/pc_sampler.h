@@ -179,6 +179,7 @@ private:
     std::size_t codeBytes_ GUARDED_BY(mutex_) = 0;
     PcSamplerCounts counts_ GUARDED_BY(mutex_);
     std::string trouble_ GUARDED_BY(mutex_);
+    bool leavesContexts_ GUARDED_BY(mutex_) = false; ///< some were not sampled
     Condition changed_;
     std::thread thread_;
 };
