@@ -283,9 +283,9 @@ void PcSampler::start(Context& context)
         return;
     if (hasChosen_ && !context.isChosen) {
         context.isRefused = true;
-        return noteTrouble(
-            "kernels of some CUDA contexts were not sampled, such as those of a second GPU: of a process, "
-            "only the first context can be sampled without harm");
+        const MutexLock lock(mutex_);
+        leavesContexts_ = true;
+        return;
     }
     if (!claim(context.device)) {
         context.isRefused = true;
@@ -572,7 +572,11 @@ std::vector<std::string> PcSampler::reasons() const
 std::string PcSampler::trouble() const
 {
     const MutexLock lock(mutex_);
-    return trouble_;
+    if (!trouble_.empty() || !leavesContexts_)
+        return trouble_;
+    return "kernels of some CUDA contexts were not sampled, such as those of a second GPU: of a process, "
+           "only "
+           "the first context can be sampled without harm";
 }
 
 // --- what CUPTI calls ---
