@@ -24,7 +24,7 @@ GROUPS = 3
 # What differs between two bare runs as well.
 NOISE = [(re.compile(pattern), by) for pattern, by in (
     (r"0x[0-9a-f]+", "0x"), (r"\b(pid|Process|Thread)[- ]?\d+", r"\1"), (r"psm_\w+|pymp-\w+|tmp\w{8}", "TEMPORARY"),
-    (r"\[W?\w*\d\d:\d\d:\d\d[^]]*\]", "[TIME]"), (r"(?m)^[WE]\d{4} [\d:.]+ +\d+ ", "TIME "),
+    (r"\[W?[\w ]*\d\d:\d\d:\d\d[^]]*\]", "[TIME]"), (r"(?m)^[WE]\d{4} [\d:.]+ +\d+ ", "TIME "),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+", "TIME"),
     # The recorder's own modules are among them.
     (r"(?m)^import time: .*\n?", ""))]

@@ -108,6 +108,8 @@ TEST_F(ToolsWindow, WithoutARunEveryEnabledToolOfEveryPageActs)
         for (QAbstractButton* button : window_.page(name)->findChildren<QAbstractButton*>()) {
             if (button->objectName() == QLatin1String("demo")) // starts an experiment, too
                 continue;
+            if (button->objectName().startsWith(QLatin1String("example_"))) // opens a recording
+                continue;
             disabled += button->isVisible() && !button->isEnabled() ? 1 : 0;
             if (button->isVisible() && button->isEnabled() && !button->isChecked()) {
                 EXPECT_TRUE(acts([button] { button->click(); }))
