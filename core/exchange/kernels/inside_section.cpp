@@ -212,11 +212,13 @@ Table tableOf(std::shared_ptr<const query::InsideDifference> difference)
     };
     if (group == InsideGroup::Line || group == InsideGroup::Instruction)
         add(of.line, Audience::People);
-    for (const auto& [name, offset] : {std::pair("offset_a", &InsideDifferenceRow::offsetA),
-                                       std::pair("offset_b", &InsideDifferenceRow::offsetB)})
-        table.columns.push_back(column.programs(name, [offset](const InsideDifferenceRow& row) {
-            return row.*offset ? Cell(static_cast<std::int64_t>(*(row.*offset))) : Cell();
-        }));
+    const auto offsetOf = [](auto member) {
+        return [member](const InsideDifferenceRow& row) {
+            return row.*member ? Cell(static_cast<std::int64_t>(*(row.*member))) : Cell();
+        };
+    };
+    table.columns.push_back(column.programs("offset_a", offsetOf(&InsideDifferenceRow::offsetA)));
+    table.columns.push_back(column.programs("offset_b", offsetOf(&InsideDifferenceRow::offsetB)));
     add(of.instruction, onlyFor(group == InsideGroup::Instruction));
     add(of.function, onlyFor(group == InsideGroup::Line || group == InsideGroup::Function));
     add(of.text, onlyFor(group == InsideGroup::Line));
