@@ -163,6 +163,8 @@ Found filesOf(const fs::path& folder, const std::map<std::string, std::string>& 
             continue;
         }
         found.rest.files.push_back(file);
+        if (summary.isCut)
+            ends.emplace(file.filename().string(), "it ended before its first events were written");
         for (const char* key : {"missed", "record_ended", "modules"})
             if (const std::string text = factOf(summary.facts, key); !text.empty())
                 found.rest.reasons.insert(text);

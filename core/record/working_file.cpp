@@ -423,16 +423,21 @@ WorkingFileSummary summaryOf(const std::filesystem::path& file)
     std::ifstream in = opened(file);
     BlockHead head{};
     while (readHead(in, head)) {
-        if (head.kind != kFactsBlock) {
-            summary.hasEvents = true;
+        if (summary.hasEvents && head.kind != kFactsBlock) {
             in.seekg(head.bytes, std::ios::cur);
             continue;
         }
         const std::optional<std::string> payload = payloadOf(in, head);
-        if (!payload)
+        WorkingBlock block;
+        ByteReader from(payload ? std::string_view(*payload) : std::string_view());
+        if (!payload || (head.kind == kEventsBlock && !decode(from, block))) {
+            summary.isCut = true;
             break;
-        for (auto& fact : decodeFacts(*payload))
-            summary.facts.push_back(std::move(fact));
+        }
+        if (head.kind == kFactsBlock)
+            for (auto& fact : decodeFacts(*payload))
+                summary.facts.push_back(std::move(fact));
+        summary.hasEvents = summary.hasEvents || block.hasEvents();
     }
     return summary;
 }

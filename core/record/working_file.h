@@ -283,8 +283,9 @@ bool isWorkingFile(std::string_view head);
 
 /// What the blocks of a working file say without its events.
 struct WorkingFileSummary {
-    ProcessFacts facts; ///< later ones hold
-    bool hasEvents = false;
+    ProcessFacts facts;     ///< later ones hold
+    bool hasEvents = false; ///< in a whole block: one with names of threads alone has none
+    bool isCut = false;     ///< a block before the first events is incomplete or damaged
 };
 /// The facts before the first block, which identify the process; empty if there are none yet.
 ProcessFacts firstFactsOf(const std::filesystem::path& file);

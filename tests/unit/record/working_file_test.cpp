@@ -97,6 +97,35 @@ TEST_F(WorkingFile, CutAnywhereKeepsTheBlocksBefore)
     EXPECT_EQ(read().blocks.size(), 1U);
 }
 
+TEST_F(WorkingFile, HasEventsWhereABlockWithEventsIsWhole)
+{
+    WorkingFileSummary summary = summaryOf(file_);
+    EXPECT_TRUE(summary.hasEvents);
+    EXPECT_FALSE(summary.isCut);
+    EXPECT_EQ(summary.facts, (ProcessFacts{{"pid", "12"}, {"device_untraced", "why"}}));
+
+    const std::string whole = bytes();
+    std::size_t shortest = whole.size();
+    for (std::size_t size = whole.size(); size > kWorkingFileLine.size(); --size) {
+        write(whole.substr(0, size));
+        summary = summaryOf(file_);
+        EXPECT_EQ(summary.hasEvents, !read().blocks.empty()) << size;
+        shortest = summary.hasEvents ? size : shortest;
+    }
+    write(whole.substr(0, shortest -
+                              1)); // as a process leaves it that is killed while it writes its first block
+    EXPECT_TRUE(summaryOf(file_).isCut);
+
+    fs::remove(file_);
+    WorkingFileWriter writer(file_, {{"pid", "13"}});
+    WorkingBlock names;
+    names.threads = workingStep(true, 100, 10).threads;
+    ASSERT_FALSE(names.threads.empty());
+    EXPECT_TRUE(writer.append(names));
+    EXPECT_FALSE(summaryOf(file_).hasEvents);
+    EXPECT_FALSE(summaryOf(file_).isCut);
+}
+
 TEST_F(WorkingFile, NoticesDamage)
 {
     const std::string whole = bytes();
