@@ -1,3 +1,4 @@
+#include "core/base/version.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/window/example_list.h"
 #include "ui/window/start_view.h"
@@ -6,6 +7,7 @@
 #include <QPushButton>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
 namespace tilescope::ui {
@@ -17,6 +19,7 @@ class ExamplesTest : public WindowTest {
 protected:
     void SetUp() override
     {
+        before_ = qEnvironmentVariableIsSet("XDG_CACHE_HOME") ? qgetenv("XDG_CACHE_HOME") : QByteArray();
         qputenv("XDG_CACHE_HOME", QByteArray::fromStdString((folder_ / "cache").string()));
         WindowTest::SetUp();
         window_.closeFile();
@@ -24,7 +27,14 @@ protected:
         waitUntilSettled();
     }
 
-    void TearDown() override { qunsetenv("XDG_CACHE_HOME"); }
+    void TearDown() override
+    {
+        if (before_.isNull())
+            qunsetenv("XDG_CACHE_HOME");
+        else
+            qputenv("XDG_CACHE_HOME", before_);
+        WindowTest::TearDown();
+    }
 
     /// Clicks on the link of an example; what a warning said is in `warning_`.
     void click(const ExampleRecording& example)
@@ -44,6 +54,9 @@ protected:
     }
 
     QString warning_;
+
+private:
+    QByteArray before_;
 };
 
 TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
@@ -57,7 +70,7 @@ TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
         ASSERT_TRUE(file.snapshot);
         EXPECT_FALSE(file.snapshot->runs.empty());
         EXPECT_EQ(file.file->path(),
-                  folder_ / "cache" / "tilescope" / "examples" / example.file.toStdString());
+                  folder_ / "cache" / "tilescope" / "examples" / version() / example.file.toStdString());
         const auto rights = fs::status(file.file->path()).permissions();
         EXPECT_NE(rights & fs::perms::owner_write, fs::perms::none);
         window_.closeFile();
@@ -76,6 +89,22 @@ TEST_F(ExamplesTest, TheTwoAttentionsAreShownOneAboveTheOther)
     ASSERT_EQ(warning_.toStdString(), "");
     EXPECT_TRUE(QTest::qWaitFor([this] { return selected() == std::vector{1, 2}; }, kTimeoutMs));
     EXPECT_TRUE(window_.page(QStringLiteral("timeline"))->isVisible());
+}
+
+TEST_F(ExamplesTest, ACopyKeepsWhatTheUserChanged)
+{
+    const ExampleRecording& example = exampleRecordings().front();
+    click(example);
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    const fs::path copy = window_.workspace().files().front().file->path();
+    window_.closeFile();
+    window_.showPage(QStringLiteral("overview"));
+    waitUntilSettled();
+    const auto changed = fs::last_write_time(copy) - std::chrono::hours(1);
+    fs::last_write_time(copy, changed);
+    click(example);
+    ASSERT_EQ(warning_.toStdString(), "");
+    EXPECT_EQ(fs::last_write_time(copy), changed) << "it was not copied again";
 }
 
 TEST_F(ExamplesTest, ACopyThatCannotBeMadeIsAWarningThatSaysWhere)

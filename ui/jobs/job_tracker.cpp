@@ -46,7 +46,8 @@ QString failureSentence()
 
 QString stoppedSentence()
 {
-    return QCoreApplication::translate("JobTracker", "Reading was stopped. Choose the run again to read it.");
+    return QCoreApplication::translate(
+        "JobTracker", "Reading was stopped. Choose another run and then this one to read it.");
 }
 
 JobTracker::~JobTracker()

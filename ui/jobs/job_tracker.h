@@ -68,7 +68,10 @@ public:
                     done(std::move(value));
                 });
             } catch (...) {
-                state->deliver(generation, [failed = std::move(failed), sentence = failureSentence()] {
+                // A job that was stopped may end by an exception.
+                const bool isStopped = state->stopped == generation;
+                state->deliver(generation, [failed = std::move(failed),
+                                            sentence = isStopped ? stoppedSentence() : failureSentence()] {
                     failed(sentence);
                 });
             }

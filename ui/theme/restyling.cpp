@@ -70,12 +70,13 @@ void Restyling::leaveOutHiddenPages()
 
 bool Restyling::eventFilter(QObject* watched, QEvent* event)
 {
-    if (event->type() == QEvent::Show)
-        for (Page& page : pages_)
-            if (page.widget == watched)
-                for (const QPointer<QWidget>& widget : std::exchange(page.waiting, {}))
-                    if (widget != nullptr)
-                        styleAgain(*widget);
+    if (event->type() == QEvent::Show) {
+        const auto page = std::ranges::find(pages_, watched, [](const Page& each) { return each.widget; });
+        if (page != pages_.end())
+            for (const QPointer<QWidget>& widget : std::exchange(page->waiting, {}))
+                if (widget != nullptr)
+                    styleAgain(*widget);
+    }
     return QObject::eventFilter(watched, event);
 }
 

@@ -2,9 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/base/paths.h"
+#include "core/base/version.h"
 #include "ui/theme/theme.h"
 
-#include <QFile>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
@@ -24,7 +24,7 @@ const std::vector<ExampleRecording>& exampleRecordings()
          QStringLiteral("4096")},
         {QStringLiteral("training.tscope"), ExampleList::tr("A training step on a GPU"),
          ExampleList::tr("Kernels by layer and phase, memory by category, and what limits the step.")},
-        {QStringLiteral("ranks.tscope"), ExampleList::tr("Eight ranks"),
+        {QStringLiteral("ranks.tscope"), ExampleList::tr("Eight ranks on a CPU"),
          ExampleList::tr("Who arrives late at which collective, and who waits.")},
         {QStringLiteral("generation.tscope"), ExampleList::tr("Generation on a GPU"),
          ExampleList::tr(
@@ -39,7 +39,8 @@ QString copyOfExample(const QString& file)
     namespace fs = std::filesystem;
     const fs::path source = resourcesDirectory() / "recordings" / file.toStdString();
     const fs::path cache = userCacheDirectory();
-    const fs::path folder = (cache.empty() ? fs::temp_directory_path() / "tilescope" : cache) / "examples";
+    const fs::path folder =
+        (cache.empty() ? fs::temp_directory_path() / "tilescope" : cache) / "examples" / version();
     const fs::path copy = folder / file.toStdString();
     std::error_code error;
     if (fs::exists(copy, error))

@@ -19,7 +19,7 @@ struct ExampleRecording {
 /// The example recordings. Each was made with the command in resources/recordings/README.md.
 const std::vector<ExampleRecording>& exampleRecordings();
 
-/// Copies an example into the cache folder, so that its runs can be tagged and deleted, unless a copy is there.
+/// Copies an example into the cache folder, so that its runs can be tagged and deleted, unless a copy of this version of Tilescope is there.
 /// \return  the path of the copy
 /// \throws Error (Environment)  the example is not installed, or it cannot be copied
 QString copyOfExample(const QString& file);

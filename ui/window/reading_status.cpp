@@ -26,7 +26,7 @@ ReadingStatus::ReadingStatus(QWidget* parent)
     words_->setProperty("kind", "dim");
     stop_->setProperty("kind", "small");
     stop_->setFocusPolicy(Qt::TabFocus);
-    stop_->setToolTip(tr("The pages that read keep what they show; choose the run again to read it"));
+    stop_->setToolTip(tr("Stops reading; the pages say so. Choosing another run and then this one reads it"));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(sizes().of(8), 0, sizes().of(8), 0);
     row->setSpacing(sizes().of(10));

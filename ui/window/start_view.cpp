@@ -470,6 +470,7 @@ void StartView::runDemo()
         wanted.specs = config::loadSpecFile(resourcesDirectory() / "examples" / "demo-attention.yaml",
                                             {{"seq_len", kDemoLength}});
         wanted.file = demo_ = demoFile();
+        isExample_ = false;
         demoLength_ = QString::fromLatin1(kDemoLength);
         wanted.onlyMissing = true;
         const bool isThere = QFileInfo::exists(demo_);
@@ -487,7 +488,8 @@ void StartView::openExample(const ExampleRecording& example)
 {
     try {
         const QString copy = copyOfExample(example.file);
-        demo_ = example.comparedLength.isEmpty() ? QString() : copy;
+        demo_ = example.comparedLength.isEmpty() ? QString() : QFileInfo(copy).absoluteFilePath();
+        isExample_ = true;
         demoLength_ = example.comparedLength;
         emit filesWanted({copy});
     } catch (const Error& error) {
@@ -511,8 +513,11 @@ void StartView::followDemo()
                 ended.push_back({file.id, run.run});
                 seen << demoSentence(run, ended.size() == 1 ? QStringLiteral("A") : QStringLiteral("B"));
             }
-        if (ended.size() < 2)
+        if (ended.size() < 2) {
+            if (isExample_) // runs were deleted from the copy, and none will follow
+                demo_.clear();
             continue;
+        }
         demo_.clear();
         // A file that opens selects a run of its own after this signal.
         QTimer::singleShot(0, this, [this, ended, seen] {

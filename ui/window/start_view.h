@@ -36,7 +36,7 @@ struct RecentRow {
 };
 
 /// What the window shows while no file is open: a demo, files to open, examples, how to record a program, and the files that
-/// were opened before with what they held. Reads no file in the GUI thread, to which it belongs.
+/// were opened before with what they held. Reads no file in the GUI thread, to which it belongs, but copies examples there.
 class StartView : public QWidget {
     Q_OBJECT
 public:
@@ -77,8 +77,9 @@ private:
     void followDemo();
 
     Workspace& workspace_;
-    QString demo_;       ///< a recording whose timelines of two attentions are to be shown; empty: none
-    QString demoLength_; ///< the sequence length of both
+    QString demo_;           ///< a recording whose timelines of two attentions are to be shown; empty: none
+    QString demoLength_;     ///< the sequence length of both
+    bool isExample_ = false; ///< it is a copy of an example, which holds both already
     TableView* recent_;
     Panel* recentPanel_ = nullptr; ///< hidden while there are none
     QPushButton* removeMissing_ = nullptr;

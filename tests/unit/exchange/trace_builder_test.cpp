@@ -1,5 +1,6 @@
-#include "core/base/error.h"
 #include "core/exchange/import/trace_builder.h"
+
+#include "core/base/error.h"
 #include "core/query/advice/answers.h"
 #include "core/query/kernels/kernel_stats.h"
 #include "core/query/kernels/kernel_tables.h"
