@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -312,7 +313,9 @@ private:
                 continue;
             std::unique_ptr<Loader>& loader = loaders_[place];
             if (!loader || loader->process != number)
-                loader = std::make_unique<Loader>(number);
+                loader.reset(new (std::nothrow) Loader(number)); // an exception would end the program
+            if (!loader)
+                return lookedAt > 0;
             ++lookedAt;
             if (addCallsOf(*loader, state)) {
                 nextLoader_ = place + 1;

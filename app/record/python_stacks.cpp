@@ -370,11 +370,13 @@ void PythonStacks::addLoading(std::uint32_t process, std::uintptr_t owner, std::
     loading.waits.store(waits, std::memory_order_relaxed);
     const auto state = reinterpret_cast<std::uintptr_t>(api.threadState());
     for (LoadingProcess& each : loading.processes) {
-        std::uint32_t none = each.running();
-        if (none != 0 || !each.process.compare_exchange_strong(none, process))
+        if (each.running() != 0)
             continue;
+        // Only this thread fills places: it holds the interpreter's lock. The number of the process is last, so that who sees it
+        // sees the rest.
         each.owner.store(owner, std::memory_order_relaxed);
-        each.state.store(state, std::memory_order_release);
+        each.state.store(state, std::memory_order_relaxed);
+        each.process.store(process, std::memory_order_release);
         return;
     }
 }

@@ -186,8 +186,7 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
 /// The time in which the threads of steps load data, by process.
 class LoadingTimes {
 public:
-    LoadingTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
-        : reader_(reader), topology_(topology)
+    LoadingTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology) : reader_(reader)
     {
         StepPaths stepPaths(reader);
         reader.eachRange({.run = run}, [&](const Range& range) {
@@ -221,7 +220,6 @@ private:
     }
 
     const store::RunReader& reader_;
-    const TopologyIndex& topology_;
     std::unordered_map<StringId, bool> names_;
     std::set<ThreadId> threads_; ///< of steps
     std::map<ThreadId, std::vector<analysis::Interval>> times_;
@@ -263,14 +261,16 @@ void findDataWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
 void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
 {
     const auto isOpen = [](const StepRow& row) { return row.verdict() == analysis::StepVerdict::GpuBound; };
+    if (std::ranges::none_of(rows, isOpen) || reader.counts(run).deviceEvents > kMostJudged)
+        return;
     const ProcessFilter filter(reader, run, {});
     const std::vector<Collective> records =
         filter.topology().hasSeveral() ? reader.collectives(run) : std::vector<Collective>();
-    if (records.empty() || reader.counts(run).deviceEvents > kMostJudged ||
-        std::ranges::none_of(rows, isOpen))
+    if (records.empty())
         return;
     std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
-    std::set<std::pair<ProcessIndex, CorrelationId>> kernels;
+    std::set<std::pair<ProcessIndex, Timestamp>>
+        kernels; // by their start: those of a graph share a correlation
     for (const analysis::MatchedCollective& matched :
          analysis::matchCollectives(records, {}, filter.topology(), textsOf(reader))) {
         Timestamp ready = Timestamp::min();
@@ -279,13 +279,13 @@ void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
         for (const analysis::CollectivePart& part : matched.parts)
             if (matched.overlaps() && records[part.record].device) {
                 waits[part.process].push_back({part.time.start, ready});
-                kernels.emplace(part.process, records[part.record].correlation);
+                kernels.emplace(part.process, part.time.start);
             }
     }
     std::map<ProcessIndex, std::vector<analysis::Interval>> others;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
         const ProcessIndex process = filter.topology().of(event.device, event.stream);
-        if (!kernels.contains({process, event.correlation}))
+        if (!kernels.contains({process, event.start}))
             others[process].push_back({event.start, event.end});
         return true;
     });
@@ -450,14 +450,13 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
                 row.type = choice.typeOf(row.numbers.process, row.step);
                 row.source = choice.source;
             }
-            if (!span)
-                findUnrecorded(reader, run, std::span(table.rows).subspan(first));
-            if (!span)
-                findDataWaits(reader, run, std::span(table.rows).subspan(first));
-            if (!span)
-                findRankWaits(reader, run, std::span(table.rows).subspan(first));
-            if (!span)
-                judgeBusySteps(reader, run, std::span(table.rows).subspan(first));
+            if (!span) {
+                const std::span<StepRow> rows = std::span(table.rows).subspan(first);
+                findUnrecorded(reader, run, rows);
+                findDataWaits(reader, run, rows);
+                findRankWaits(reader, run, rows);
+                judgeBusySteps(reader, run, rows);
+            }
             if (asked.size() == 1)
                 table.choice = std::move(choice);
         }

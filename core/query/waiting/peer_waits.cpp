@@ -46,7 +46,7 @@ void addPeers(const RanksTable& ranks, WaitingRecords& records)
         Nanoseconds whole{0};
         for (const auto& [device, idle] : sum.process->devices)
             whole = std::max(whole, idle.total + idle.busy);
-        if (kLeastShare * sum.wait.time >= whole)
+        if (whole.count() > 0 && kLeastShare * sum.wait.time >= whole)
             records.peers.push_back(std::move(sum.wait));
     }
     std::ranges::stable_sort(records.peers, std::ranges::greater{}, &PeerWait::perStep);

@@ -255,15 +255,17 @@ WaitingRecords waitingRecords(const store::RunReader& reader, const WaitingScope
 {
     const store::RunRecord run = chooseRun(reader, scope.run);
     const std::function<bool()> never = [] { return false; };
-    SideReading<RanksTable> ranks(
-        reader, run, never,
-        [query = RankQuery{.run = run.run,
-                           .topology = {.allSteps = scope.topology.allSteps},
-                           .step = scope.step,
-                           .span = scope.span}](const store::RunReader& own,
-                                                const std::function<bool()>& isCancelled) {
-            return own.collectives(*query.run).empty() ? RanksTable{} : query::ranks(own, query, isCancelled);
-        });
+    SideReading<RanksTable> ranks(reader, run, never,
+                                  [query = RankQuery{.run = run.run,
+                                                     .topology = {.allSteps = scope.topology.allSteps},
+                                                     .step = scope.step,
+                                                     .span = scope.span}](
+                                      const store::RunReader& own, const std::function<bool()>& isCancelled) {
+                                      // Without stacks the table of waiting is empty.
+                                      const bool isWanted = store::hasHostSamples(own.file(), *query.run) &&
+                                                            !own.collectives(*query.run).empty();
+                                      return isWanted ? query::ranks(own, query, isCancelled) : RanksTable{};
+                                  });
     WaitingRecords records;
     reader.atOnce([&] { records = WaitingReading(reader, scope).read(); });
     addPeers(ranks.take(), records);

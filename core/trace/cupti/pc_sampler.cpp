@@ -293,13 +293,15 @@ void PcSampler::start(Context& context)
             "kernels of a process were not sampled: another process of the recording uses the same GPU, "
             "and one can be sampled at a time");
     }
-    hasChosen_ = true;
-    context.isChosen = true;
     CUpti_PCSamplingEnableParams parameters{};
     parameters.size = CUpti_PCSamplingEnableParamsSize;
     parameters.ctx = context.handle;
-    if (const CUptiResult result = api_.enable(&parameters); result != CUPTI_SUCCESS)
+    if (const CUptiResult result = api_.enable(&parameters); result != CUPTI_SUCCESS) {
+        releaseClaims(); // another process may have more luck
         return refuse(context, result, "start");
+    }
+    hasChosen_ = true;
+    context.isChosen = true;
     context.isOn = true;
     context.failures = 0;
     if (!learnReasons(context.handle))
@@ -407,7 +409,8 @@ void PcSampler::stopIn(Context& context)
         add(context, context.configured->data);
 }
 
-/// Ends the sampling of a context for good; all else is recorded.
+/// Reads no more samples of a context; all else is recorded. CUPTI stays enabled in it, because disabling it would wait for ever
+/// while another thread of the program launches kernels.
 void PcSampler::refuse(Context& context, CUptiResult result, const char* what)
 {
     context.isRefused = true;
@@ -425,7 +428,6 @@ void PcSampler::refuse(Context& context, CUptiResult result, const char* what)
     else
         noteTrouble(std::string("samples of kernels are missing: CUPTI refused to ") + what + " (" + text +
                     "); another profiler, such as ncu or one that reads metrics, may be using the device");
-    stopIn(context);
 }
 
 // --- samples ---
@@ -468,7 +470,7 @@ void PcSampler::endSlice(bool always)
 
 void PcSampler::drain(Context& context)
 {
-    for (int i = 0; context.isOn && i < kMostReadings; ++i) {
+    for (int i = 0; context.isOn && !context.isRefused && i < kMostReadings; ++i) {
         CUpti_PCSamplingGetDataParams parameters{};
         parameters.size = CUpti_PCSamplingGetDataParamsSize;
         parameters.ctx = context.handle;
@@ -480,9 +482,9 @@ void PcSampler::drain(Context& context)
                 const MutexLock lock(mutex_);
                 ++(isFull ? counts_.full : counts_.failed);
             }
-            if (isFull) { // it stays full: sampling begins anew
-                stopIn(context);
-                start(context);
+            if (isFull) { // it stays full until sampling is disabled
+                context.isRefused = true;
+                noteTrouble("later samples of kernels are missing: the buffer of CUPTI was full");
             } else if (++context.failures >= kMostFailures) {
                 refuse(context, result, "read samples");
             }
