@@ -33,8 +33,8 @@ struct IdleReasons {
     std::vector<GroupedTime> waiting = {};   ///< calls that wait for the GPU
     std::vector<GroupedTime> next = {};      ///< activities of the GPU; the gap before each is its group's
     std::vector<Timestamp> lastErrands = {}; ///< by wall: when the host last worked on something for the GPU
-    bool isHostRecorded =
-        false; ///< launches, or calls that wait, were recorded: after its last work the GPU waits for the host
+    /// Launches or waiting calls were recorded, so that a GPU without work waits for the host.
+    bool isHostRecorded = false;
 };
 
 /// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.

@@ -22,7 +22,7 @@ bool takesFromWorkers(std::string_view name);
 /// each batch, they load one after the other without a pause: the time from one arrival to the next is that of one
 /// batch. A batch for which the thread did not wait took the median of these times, and was ready in time.
 /// \param taken    when the thread took each batch, in order
-/// \param shortest how long a batch was taken at least in a longer time
+/// \param shortest the shortest take of a batch in the whole recording, if it is known
 /// \return       by batch; none where nothing is known. All are none if the thread never waited twice in a row.
 std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> taken,
                                                       std::optional<Nanoseconds> shortest = {});

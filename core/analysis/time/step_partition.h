@@ -51,7 +51,7 @@ enum class StepVerdict : std::uint8_t {
     Cpu,
     Unjudged,  ///< activities of the step are missing or have impossible times
     DataBound, ///< launch-bound, and the host loads data for most of it
-    RankBound, ///< GPU-bound, and a collective waits for other ranks for most of the time that this rank does not work
+    RankBound, ///< GPU-bound, but for less of the step than that without collectives that wait for other ranks
 };
 
 std::string_view wordOf(StepVerdict verdict); ///< GPU-bound, launch-bound, …

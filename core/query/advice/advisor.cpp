@@ -6,6 +6,8 @@
 #include "core/query/advice/advice_words.h"
 #include "core/query/steps/step_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -101,13 +103,16 @@ void Advisor::putHiddenLast()
         }
     if (2 * (launchBound + dataBound) <= all)
         return;
-    const auto most = wordOf(dataBound > launchBound ? StepVerdict::DataBound : StepVerdict::LaunchBound);
+    const std::string most =
+        2 * dataBound > all ? std::string(wordOf(StepVerdict::DataBound))
+        : 2 * launchBound > all
+            ? std::string(wordOf(StepVerdict::LaunchBound))
+            : fmt::format("{} or {}", wordOf(StepVerdict::LaunchBound), wordOf(StepVerdict::DataBound));
     const auto firstHidden =
         std::stable_partition(table_.rows.begin(), table_.rows.end(),
                               [](const Advice& advice) { return !shortensKernels(advice.rule); });
     for (auto hidden = firstHidden; hidden != table_.rows.end(); ++hidden)
-        hidden->sentence +=
-            " Most steps are " + std::string(most) + ": shorter kernels alone do not make them shorter.";
+        hidden->sentence += " Most steps are " + most + ": shorter kernels alone do not make them shorter.";
 }
 
 bool Advisor::hasGpuFor(AdviceRule rule)

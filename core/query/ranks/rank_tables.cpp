@@ -29,7 +29,6 @@ constexpr std::string_view kGather = "all_gather";
 /// Ops that carry out a collective on the host.
 constexpr std::array<std::string_view, 3> kCollectiveOps{"c10d::", "gloo:", "nccl:"};
 
-/// The data of one process before its steps are divided into parts.
 /// A time of each step, such as that of its first launch.
 template <class Time> class FirstOfSteps {
 public:
@@ -53,6 +52,7 @@ private:
     std::pair<const std::int32_t, Time>* last_ = nullptr;
 };
 
+/// The data of one process before its steps are divided into parts.
 struct OfProcess {
     std::vector<Range> steps; ///< by start
     FirstOfSteps<std::pair<Timestamp, Timestamp>>

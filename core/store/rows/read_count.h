@@ -5,7 +5,7 @@
 
 namespace tilescope::store {
 
-/// Lets a thread count the events that it reads from files, for those who show how far a long reading is.
+/// Lets a thread count the events that it reads from files, to show progress.
 ///
 /// Events count each time they are read. While an object exists, its thread counts into its counter instead of that of an earlier one.
 class ReadCount {

@@ -146,6 +146,8 @@ def judge(name, bare, recorded, extra=(), wants="either"):
         wrong.append(f"bare {bare.stdout[-300:]!r}, recorded {recorded.done.stdout[-300:]!r}")
     if recorded.verified not in (0, None):
         wrong.append("verify finds damage")
+    if "HANGS" in recorded.done.stdout:
+        wrong.append("it hangs")
     has = recorded.samples() > 0 or bool(recorded.metrics)
     if not has and (wants == "samples" or not (recorded.sentences or recorded.said)):
         wrong.append("no samples" + ("" if wants == "samples" else " and no sentence"))
@@ -264,6 +266,8 @@ def beside(options):
         recorded = Recorded(options, f"beside{second}", [sys.executable, script], [second])
         out = other.communicate()[0]
         extra = [] if other.returncode == 0 and "torch ended" in out else [f"the first one ended with {other.returncode}: {out[-400:]}"]
+        if recorded.done.returncode != 0 or "torch ended" not in recorded.done.stdout:
+            extra.append(f"the second one ended with {recorded.done.returncode}: {recorded.done.stderr[-400:]}")
         judge(f"{second} beside another recording with {first}", None, recorded, extra)
         print("      the first one: " + " | ".join(line for line in out.splitlines() if line.startswith("tilescope")), flush=True)
 

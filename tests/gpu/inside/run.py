@@ -115,7 +115,8 @@ def truth(options):
     print(run([options.tilescope, "show", files[0], "losses"]).stdout)
     print(run([options.tilescope, "show", files[0], "inside", "--kernel", "tensor_cores", "--group", "instruction",
                "--limit", "12"]).stdout)
-    print(run([options.tilescope, "verify", files[0]]).stdout)
+    verified = run([options.tilescope, "verify", files[0]])
+    check(verified.returncode == 0, f"verify: {verified.stdout.strip()}")
 
 
 def attention(options):
@@ -267,7 +268,8 @@ def own(options):
             lines = show(options.tilescope, file, *wanted, "--kernel", kernels[0]["kernel"], "--group", "line")
             for row in lines[:4]:
                 print(f"            {row['percent']:5.1f} % {os.path.basename(row['file'] or '?')}:{row['line']} {row['stall']}")
-        print(run([options.tilescope, "verify", file]).stdout.strip(), flush=True)
+        verified = run([options.tilescope, "verify", file])
+        check(verified.returncode == 0, f"verify: {verified.stdout.strip()}")
 
 
 def loop(options):

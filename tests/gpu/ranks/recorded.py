@@ -79,7 +79,7 @@ class Check:
     def show(self, file, section, *options):
         done = subprocess.run([self.tilescope, "show", str(file), section, "--format", "json", *options], text=True, capture_output=True)
         if done.returncode:
-            print("      show %s: %s" % (section, done.stderr.strip()[-300:]), flush=True)
+            self.that(False, "show %s" % section, done.stderr.strip()[-300:])
         return json.loads(done.stdout or "[]")
 
     def text(self, file, section, *options):
@@ -89,7 +89,7 @@ class Check:
     def sql(self, file, query):
         done = subprocess.run([self.tilescope, "sql", str(file), query, "--format", "json"], text=True, capture_output=True)
         if done.returncode:
-            print("      sql: %s" % done.stderr.strip()[-300:], flush=True)
+            self.that(False, "sql", done.stderr.strip()[-300:])
         return json.loads(done.stdout or "[]")
 
     def facts(self, file):
@@ -191,7 +191,7 @@ def nccl(check):
     kernels = sum(row["samples"] for row in check.show(file, "inside") if "nccl" in row["kernel"])
     others = sum(int(row["value"].rsplit(": ", 1)[-1]) for row in check.show(file, "environment") if row["key"] == "record.inside_others")
     notes = [line for line in check.text(file, "inside").splitlines() if "names no kernel" in line]
-    check.gpu(bool(notes) == (others > 0.05 * (others + kernels)), "nccl: %d samples in its kernels, %d without a kernel: %s" % (
+    check.gpu(kernels + others > 0 and bool(notes) == (others > 0.05 * (others + kernels)), "nccl: %d samples in its kernels, %d without a kernel: %s" % (
         kernels, others, notes[0][:120] if notes else "not said"))
 
 

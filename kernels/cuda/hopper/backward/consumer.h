@@ -22,8 +22,8 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     static constexpr int kParts = 2;
     /// With 128 queries there are no registers for a second P^T: dS is made from the packed (rounded) one.
     static constexpr bool kKeepsScores = Tile::queries == 64;
-    /// Whether only the first step of a tile waits for v and for the buffer of dS. Measured: level to 2 % less time with 128
-    /// queries, up to 1 % more with 64. fp16 lacks the register for it.
+    /// Whether only the first step of a tile waits for v and for the buffer of dS. Measured: up to 2 % less time with 128
+    /// queries in one of two series and no difference in the other, up to 1 % more with 64. fp16 lacks the register for it.
     static constexpr bool kWaitsOnce = Tile::queries == 128 && std::is_same_v<Element, __nv_bfloat16>;
 
     const BackwardArguments& arguments;
