@@ -175,7 +175,9 @@ TEST_F(RecordInside, SaysThatAnotherProfilerHasTheDevice)
 
 TEST_F(RecordInside, CountsAFullBufferAsALoss)
 {
-    ASSERT_EQ(recordInside({"--inside"}, {{kSampling, "full"}}).code, 0);
+    const ProgramResult result = recordInside({"--inside"}, {{kSampling, "full"}});
+    ASSERT_EQ(result.code, 0);
+    EXPECT_THAT(result.err, HasSubstr("the buffer of CUPTI was full"));
     EXPECT_THAT(losses(), Contains(Pair("pc_buffer_full", 1)));
     EXPECT_EQ(samplesBy("reason", "reason")["barrier"], 13);
 }

@@ -197,6 +197,30 @@ TEST_F(TraceBuilding, AStepInWhichACollectiveWaitsForALateRankIsRankBound)
     EXPECT_EQ(wordOf(rows[1].verdict()), "launch-bound") << "the late one";
 }
 
+// The kernels of a replayed graph share the number of its launch.
+TEST_F(TraceBuilding, ComputationBesideAWaitingCollectiveOfOneGraphIsWork)
+{
+    for (int rank = 0; rank < 2; ++rank) {
+        const ProcessIndex process = builder.addProcess({.pid = 10 + rank, .rank = rank});
+        const ThreadId thread = builder.thread(process, 100 + rank);
+        const std::int64_t late = rank == 0 ? 0 : 700'000;
+        builder.addRange(thread, "ProfilerStep#0", at(0), at(1'000'000), SpanKind::Step);
+        builder.addApiCall(thread, "cudaGraphLaunch", 2, at(2'000), at(5'000));
+        builder.addActivity(
+            kernel(process, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2, late + 10'000, 1'000'000));
+        ForeignActivity gemm = kernel(process, "gemm", 2, 12'000, 990'000);
+        gemm.stream = builder.stream(process, gemm.device, 8);
+        builder.addActivity(gemm);
+        builder.addCollective(
+            process, {.op = "all_reduce", .group = "0", .ranks = "0,1", .bytes = 8, .groupSize = 2}, 2);
+    }
+    const store::RunReader reader = finished();
+    const std::vector<query::StepRow> rows = query::stepsOf(reader, run);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_FALSE(rows[0].waitsForRanks);
+    EXPECT_NE(wordOf(rows[0].verdict()), "rank-bound");
+}
+
 TEST_F(TraceBuilding, AMeanIsOfTheProcessesThatHaveSteps)
 {
     const ProcessIndex process = builder.addProcess({.pid = 1, .name = "python"});

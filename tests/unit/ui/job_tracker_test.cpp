@@ -120,6 +120,27 @@ TEST(JobTracker, AStoppedReadingSaysSo)
     EXPECT_TRUE(QTest::qWaitFor([&] { return value == 4; }, kTimeoutMs));
 }
 
+TEST(JobTracker, AStoppedReadingThatThrowsSaysThatItWasStopped)
+{
+    QObject owner;
+    JobTracker reading(&owner);
+    std::atomic<bool> began = false;
+    QString sentence;
+    reading.start(
+        [&began](const auto& cancelled) -> int {
+            store::ReadCount::add(512);
+            began = true;
+            while (!cancelled())
+                QThread::yieldCurrentThread();
+            throw std::runtime_error("the reading was cancelled");
+        },
+        [](int) { ADD_FAILURE(); }, [&sentence](const QString& said) { sentence = said; });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return began.load(); }, kTimeoutMs));
+    RunningJobs::all().stopReading();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !sentence.isEmpty(); }, kTimeoutMs));
+    EXPECT_EQ(sentence, stoppedSentence());
+}
+
 TEST(JobTracker, WhatIsOnItsWayWhenTheTrackerGoesIsDropped)
 {
     QObject owner;
