@@ -18,6 +18,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <future>
 #include <iterator>
 #include <limits>
@@ -236,15 +237,17 @@ private:
                 }));
         } catch (const std::system_error&) { // there can be no more threads
         }
+        std::exception_ptr failure;
         try {
             start(device, source);
         } catch (...) {
-            isStarted = true; // the readings are waited for
-            throw;
+            failure = std::current_exception();
         }
         isStarted = true;
         for (std::size_t i = 0; i < readings.size(); ++i)
             guarded(*others[i], [&] { readings[i].get(); });
+        if (failure)
+            std::rethrow_exception(failure);
     }
 
     std::future<void> readBeside(Source& source)

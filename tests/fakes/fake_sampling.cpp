@@ -1,8 +1,9 @@
 // The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
 // 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time),
-// `late` (enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file
-// PATH.instructions exists, and the file PATH.metrics exists while it is on.
+// `late` (enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples), `unstarted` (enabling a second GPU fails after
+// 0.2 s, in which no other one can be read), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE,
+// sampling is refused while the file PATH.instructions exists, and the file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -69,6 +71,8 @@ struct Image {
     std::size_t count = 0;
     std::uint64_t starts[kMostSamples] = {};
 };
+
+std::atomic<bool> isEnabling = false; ///< with `unstarted`
 
 bool isAsked(std::string_view fault)
 {
@@ -224,6 +228,12 @@ CUptiResult CUPTIAPI cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params* param
         return CUPTI_ERROR_INVALID_OPERATION;
     if (isAsked("late") && params->deviceIndex > 0)
         std::this_thread::sleep_for(std::chrono::seconds(2));
+    if (isAsked("unstarted") && params->deviceIndex > 0) {
+        isEnabling = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        isEnabling = false;
+        return CUPTI_ERROR_HARDWARE_BUSY;
+    }
     if (!deviceFile(".instructions").empty()) {
         if (access(deviceFile(".instructions").c_str(), F_OK) == 0)
             return CUPTI_ERROR_HARDWARE_BUSY;
@@ -287,6 +297,8 @@ CUptiResult CUPTIAPI cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
 {
     if (!isOf(params, CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE))
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (isEnabling)
+        return CUPTI_ERROR_UNKNOWN;
     Sampling& sampling = samplingOf(params->pPmSamplingObject);
     if (isAsked("overflow") && !std::exchange(sampling.isFirst, false)) {
         sampling.next += 3 * sampling.interval; // that many are lost

@@ -145,6 +145,16 @@ TEST(MetricSampler, ReadsAGpuWhileAnotherOneIsBeingStarted)
     EXPECT_GT(metrics.tracks[0].points.size(), 1'900U) << "from before the second one was started";
 }
 
+TEST(MetricSampler, SaysThatAGpuFailedWhileAnotherOneCouldNotBeStarted)
+{
+    if (Nvml::instance())
+        GTEST_SKIP() << "NVML says that no program uses the fake's second GPU";
+    setenv("FAKE_GPUS", "2", 1);
+    const SampledMetrics metrics = sampled("unstarted", {"sm_active"}, std::chrono::milliseconds(600));
+    unsetenv("FAKE_GPUS");
+    EXPECT_THAT(metrics.whyNot, AllOf(HasSubstr("GPU 0: "), HasSubstr("GPU 1: ")));
+}
+
 TEST(MetricSampler, SaysWhyNothingIsSampled)
 {
     EXPECT_THAT(sampled("privileges").whyNot,
