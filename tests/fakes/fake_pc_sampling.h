@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/trace/cupti/pc_sampling_api.h"
+
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
@@ -60,5 +62,20 @@ private:
         symbols_; ///< index and the name that is handed out
     bool wasFull_ = false;
 };
+
+/// The fake's functions.
+inline PcSamplingApi fakePcSamplingApi()
+{
+    return {.enable = &cuptiPCSamplingEnable,
+            .disable = &cuptiPCSamplingDisable,
+            .configure = &cuptiPCSamplingSetConfigurationAttribute,
+            .configuration = &cuptiPCSamplingGetConfigurationAttribute,
+            .getData = &cuptiPCSamplingGetData,
+            .countReasons = &cuptiPCSamplingGetNumStallReasons,
+            .reasons = &cuptiPCSamplingGetStallReasons,
+            .cubinCrc = &cuptiGetCubinCrc,
+            .deviceId = &cuptiGetDeviceId,
+            .resultString = &cuptiGetResultString};
+}
 
 } // namespace tilescope::trace

@@ -117,22 +117,27 @@ bool PcSampler::lockFor(int milliseconds) noexcept
 
 bool PcSampler::setOn(bool on) noexcept
 {
-    if (!lockFor(kLongWait)) {
-        on_.store(on);
-        return false;
-    }
-    const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
     try {
+        if (!lockFor(kLongWait)) {
+            switchTo(on); // the thread starts what is to be sampled
+            return false;
+        }
+        const TryMutexLock lock(cuptiMutex_, std::adopt_lock);
         takeInChanges();
         drainAll(); // what was sampled until now
-        on_.store(on);
-        for (const auto& context : contexts_)
-            if (on)
-                start(*context);
+        switchTo(on);
+        startAll();
     } catch (...) {
         noteTrouble("kernels were not sampled: no memory is left");
     }
     return true;
+}
+
+void PcSampler::switchTo(bool on)
+{
+    on_.store(on);
+    const MutexLock lock(mutex_);
+    endSlice(true); // what is sampled from now on is not of the time before
 }
 
 void PcSampler::stop() noexcept
@@ -168,7 +173,6 @@ void PcSampler::run() noexcept
         try {
             const TryMutexLock cupti(cuptiMutex_);
             takeInChanges();
-            followTurn();
             if (const auto now = std::chrono::steady_clock::now(); !mayBegin_ || now - drained >= kPeriod) {
                 drainAll();
                 drained = now;
@@ -180,11 +184,8 @@ void PcSampler::run() noexcept
     }
 }
 
-void PcSampler::followTurn()
+void PcSampler::startAll()
 {
-    if (!mayBegin_ || hadTurn_ || !hasTurn())
-        return;
-    hadTurn_ = true;
     for (const auto& context : contexts_)
         if (on_.load())
             start(*context);
@@ -199,7 +200,7 @@ void PcSampler::noteTrouble(std::string sentence)
 
 // --- contexts ---
 
-/// Takes note of the contexts that were created and destroyed since the last time.
+/// Takes note of the contexts that were created and destroyed since the last time, and starts what is to be sampled now.
 void PcSampler::takeInChanges()
 {
     std::vector<Change> changes;
@@ -227,9 +228,8 @@ void PcSampler::takeInChanges()
         if (api_.deviceId(change.handle, &device) == CUPTI_SUCCESS)
             context->device = static_cast<std::int32_t>(device);
         contexts_.push_back(std::move(context));
-        if (on_.load())
-            start(*contexts_.back());
     }
+    startAll();
 }
 
 /// Of a context that was destroyed.

@@ -75,7 +75,7 @@ public:
     /// Starts to count samples in every context, or counts no more. Does not wait for the device. Once it has begun, the
     /// hardware goes on sampling until stop(): cuptiPCSamplingDisable() never returns if another thread launches meanwhile,
     /// and nor does that thread (CUPTI 13.0: each has a lock that the other one waits for).
-    /// \return  whether it could; false: CUPTI was in use for too long
+    /// \return  whether it could; false: CUPTI was in use for too long, and sampling starts as soon as it is not
     bool setOn(bool on) noexcept;
     /// Stops sampling for good and ends the thread. What is left can then be taken. No thread launches any more.
     void stop() noexcept;
@@ -123,8 +123,9 @@ private:
 
     void run() noexcept;
     bool hasTurn() const { return !mayBegin_ || mayBegin_(); }
-    /// Starts sampling when its turn begins.
-    void followTurn() REQUIRES(cuptiMutex_);
+    void switchTo(bool on) EXCLUDES(mutex_);
+    /// In the order in which the contexts were created.
+    void startAll() REQUIRES(cuptiMutex_);
     bool lockFor(int milliseconds) noexcept TILESCOPE_ATTRIBUTE(try_acquire_capability(true, cuptiMutex_));
     void takeInChanges() REQUIRES(cuptiMutex_);
     /// \return  whether no other process of the recording samples this device
@@ -157,7 +158,6 @@ private:
     std::vector<std::unique_ptr<Context>>
         ended_ GUARDED_BY(cuptiMutex_); ///< CUPTI may still write into their buffers
     bool hasChosen_ GUARDED_BY(cuptiMutex_) = false;
-    bool hadTurn_ GUARDED_BY(cuptiMutex_) = false;
     std::vector<std::string> claims_ GUARDED_BY(cuptiMutex_); ///< symbolic links
     std::vector<Reason> reasonOf_ GUARDED_BY(cuptiMutex_);    ///< by CUPTI's index
 

@@ -32,16 +32,7 @@ public:
     {
         if (!samples_)
             return FakeCupti::pcSampling(reason);
-        return PcSamplingApi{.enable = &cuptiPCSamplingEnable,
-                             .disable = &cuptiPCSamplingDisable,
-                             .configure = &cuptiPCSamplingSetConfigurationAttribute,
-                             .configuration = &cuptiPCSamplingGetConfigurationAttribute,
-                             .getData = &cuptiPCSamplingGetData,
-                             .countReasons = &cuptiPCSamplingGetNumStallReasons,
-                             .reasons = &cuptiPCSamplingGetStallReasons,
-                             .cubinCrc = &cuptiGetCubinCrc,
-                             .deviceId = &cuptiGetDeviceId,
-                             .resultString = &cuptiGetResultString};
+        return fakePcSamplingApi();
     }
 
     CUcontext context = reinterpret_cast<CUcontext>(std::uintptr_t{0x10});
