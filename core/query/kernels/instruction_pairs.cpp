@@ -1,6 +1,7 @@
 #include "core/query/kernels/instruction_pairs.h"
 
-#include <algorithm>
+#include "core/analysis/kernels/sequence_alignment.h"
+
 #include <cstdint>
 #include <map>
 
@@ -8,7 +9,7 @@ namespace tilescope::query {
 
 namespace {
 
-constexpr std::size_t kMostOfTable = 4000; ///< instructions of a side
+constexpr std::size_t kMostDifferences = 2000; ///< before the rest is aligned by itself
 
 bool isWord(char c)
 {
@@ -39,21 +40,6 @@ std::string shapeOf(std::string_view word)
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// The first of a shape with the first, and so on, of the places from `begin` to the ends.
-void pairByCount(const std::vector<std::string>& a, std::size_t endA, const std::vector<std::string>& b,
-                 std::size_t endB, std::size_t begin, Pairs& pairs)
-{
-    std::map<std::string, std::vector<std::size_t>> places;
-    for (std::size_t i = endA; i-- > begin;)
-        places[a[i]].push_back(i);
-    for (std::size_t k = begin; k < endB; ++k)
-        if (const auto found = places.find(b[k]); found != places.end() && !found->second.empty()) {
-            pairs.emplace_back(found->second.back(), k);
-            found->second.pop_back();
-        }
-    std::ranges::sort(pairs);
-}
-
 } // namespace
 
 std::string instructionShape(std::string_view text)
@@ -81,49 +67,19 @@ std::string instructionShape(std::string_view text)
 
 Pairs pairedInstructions(const std::vector<std::string>& a, const std::vector<std::string>& b)
 {
+    std::map<std::string_view, std::uint32_t> numbers;
+    const auto keysOf = [&numbers](const std::vector<std::string>& shapes) {
+        std::vector<std::uint32_t> keys;
+        for (const std::string& shape : shapes)
+            keys.push_back(
+                numbers.try_emplace(shape, static_cast<std::uint32_t>(numbers.size())).first->second);
+        return keys;
+    };
+    const std::vector<std::uint32_t> ofA = keysOf(a);
+    const std::vector<std::uint32_t> ofB = keysOf(b);
     Pairs pairs;
-    const std::size_t shorter = std::min(a.size(), b.size());
-    std::size_t begin = 0;
-    while (begin < shorter && a[begin] == b[begin]) {
-        pairs.emplace_back(begin, begin);
-        ++begin;
-    }
-    std::size_t tail = 0;
-    while (tail < shorter - begin && a[a.size() - 1 - tail] == b[b.size() - 1 - tail])
-        ++tail;
-    const std::size_t endA = a.size() - tail;
-    const std::size_t endB = b.size() - tail;
-    const std::size_t rows = endA - begin;
-    const std::size_t columns = endB - begin;
-    if (rows > kMostOfTable || columns > kMostOfTable)
-        pairByCount(a, endA, b, endB, begin, pairs);
-    else if (rows > 0 && columns > 0) {
-        // From the ends, so that the pairs come out in order: whether the best of (i, k) drops a[i].
-        std::vector<std::uint16_t> next(columns + 1);
-        std::vector<std::uint16_t> now(columns + 1);
-        std::vector<std::vector<bool>> dropsA(rows, std::vector<bool>(columns));
-        for (std::size_t i = rows; i-- > 0;) {
-            for (std::size_t k = columns; k-- > 0;)
-                if (a[begin + i] == b[begin + k])
-                    now[k] = static_cast<std::uint16_t>(next[k + 1] + 1);
-                else {
-                    dropsA[i][k] = next[k] >= now[k + 1];
-                    now[k] = std::max(next[k], now[k + 1]);
-                }
-            now.swap(next);
-        }
-        for (std::size_t i = 0, k = 0; i < rows && k < columns;)
-            if (a[begin + i] == b[begin + k]) {
-                pairs.emplace_back(begin + i, begin + k);
-                ++i;
-                ++k;
-            } else if (dropsA[i][k])
-                ++i;
-            else
-                ++k;
-    }
-    for (std::size_t i = 0; i < tail; ++i)
-        pairs.emplace_back(endA + i, endB + i);
+    for (const analysis::AlignedPair& each : analysis::alignSequences(ofA, ofB, kMostDifferences))
+        pairs.emplace_back(each.a, each.b);
     return pairs;
 }
 

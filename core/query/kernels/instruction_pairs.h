@@ -12,8 +12,7 @@ namespace tilescope::query {
 std::string instructionShape(std::string_view text);
 
 /// Pairs the instructions of two versions of a kernel, each in the order of the code: the longest common sequence of their
-/// shapes; where the parts that differ have more than 4,000 instructions, the first of a shape with the first, and so on.
-/// O(n m) time and n m bits of memory, n and m the lengths of those parts.
+/// shapes if they differ in at most 2,000 instructions, otherwise piece by piece (analysis::alignSequences()).
 /// \param a,b  shapes
 /// \return     places in a and b, ascending
 std::vector<std::pair<std::size_t, std::size_t>> pairedInstructions(const std::vector<std::string>& a,
