@@ -25,6 +25,19 @@ InsideReading readOne(const store::RunReader& reader, const SelectedRun& run,
     return reading;
 }
 
+std::map<std::string, std::set<std::string>> pairsOf(const query::InsideTable& shown,
+                                                     const query::InsideTable& before)
+{
+    std::map<std::string, std::set<std::string>> named; // the kernels before, by the name that pairs
+    for (const auto& [kernel, name] : query::pairingNames(before, shown))
+        named[name].insert(kernel);
+    std::map<std::string, std::set<std::string>> pairs;
+    for (const auto& [kernel, name] : query::pairingNames(shown, before))
+        if (const auto found = named.find(name); found != named.end())
+            pairs[kernel] = found->second;
+    return pairs;
+}
+
 } // namespace
 
 std::optional<double> InsideReading::metric(const std::string& kernel, std::string_view name) const
@@ -34,19 +47,10 @@ std::optional<double> InsideReading::metric(const std::string& kernel, std::stri
     return at && row != metrics.rows.end() ? row->values[*at].mean : std::nullopt;
 }
 
-std::set<std::string> kernelsBefore(const InsideReadings& readings, const std::string& kernel)
+std::set<std::string> InsideReadings::kernelsBefore(const std::string& kernel) const
 {
-    std::set<std::string> before;
-    if (!readings.before)
-        return before;
-    const auto names = query::pairingNames(readings.shown.kernels, readings.before->kernels);
-    const auto own = names.find(kernel);
-    if (own == names.end())
-        return before;
-    for (const auto& [other, name] : query::pairingNames(readings.before->kernels, readings.shown.kernels))
-        if (name == own->second)
-            before.insert(other);
-    return before;
+    const auto found = pairs.find(kernel);
+    return found == pairs.end() ? std::set<std::string>() : found->second;
 }
 
 InsideReadings readInside(const SelectedRun& shown, const std::optional<SelectedRun>& before,
@@ -59,6 +63,7 @@ InsideReadings readInside(const SelectedRun& shown, const std::optional<Selected
         return readings;
     const auto other = before->file->borrow();
     readings.before = readOne(other->reader(), *before, cancelled);
+    readings.pairs = pairsOf(readings.shown.kernels, readings.before->kernels);
     const auto differenceBy = [&](query::InsideGroup group) {
         return query::insideDifference(other->reader(), {.run = before->key.run, .topology = before->process},
                                        session->reader(),

@@ -35,10 +35,12 @@ struct InsideReadings {
     std::optional<InsideReading> before;                 ///< of the first of two
     std::optional<query::InsideDifference> difference;   ///< by line, if both were sampled
     std::optional<query::InsideDifference> instructions; ///< the same by instruction
-};
+    /// By kernel the kernels of the run before that it is compared with, by their full names; several: instances of a template.
+    std::map<std::string, std::set<std::string>> pairs;
 
-/// The kernels of the run before that a kernel is compared with, by their full names; several: instances of a template.
-std::set<std::string> kernelsBefore(const InsideReadings& readings, const std::string& kernel);
+    /// Those of a kernel.
+    std::set<std::string> kernelsBefore(const std::string& kernel) const;
+};
 
 /// Not for the GUI thread.
 /// \param before   the run to compare with

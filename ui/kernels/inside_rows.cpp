@@ -368,7 +368,7 @@ TableData stateRows(const InsideReadings& readings, const InsideChoice& choice)
             states.push_back({row});
             samples += double(row.samples);
         }
-    const std::set<std::string> before = kernelsBefore(readings, choice.kernel);
+    const std::set<std::string> before = readings.kernelsBefore(choice.kernel);
     double samplesBefore = 0;
     if (readings.before)
         for (const InsideRow& row : readings.before->kernels.rows)
@@ -521,7 +521,7 @@ std::vector<InsideFigure> insideFigures(const InsideReadings& readings, const st
     const Values now = valuesOf(readings.shown, kernel);
     Values before;
     if (readings.before && !letter.isEmpty()) {
-        const std::set<std::string> others = kernelsBefore(readings, kernel);
+        const std::set<std::string> others = readings.kernelsBefore(kernel);
         for (const InsideRow& other : readings.before->kernels.rows) // the most sampled first
             if (others.contains(other.kernel)) {
                 before = valuesOf(*readings.before, other.kernel);

@@ -411,7 +411,7 @@ void InsideView::showLimit()
             parts.push_back({row.reason, row.samples, row.unissued});
     std::ranges::stable_sort(parts, std::greater{}, &query::InsidePart::unissued);
     std::optional<double> before;
-    const std::set<std::string> others = kernelsBefore(*readings_, choice_.kernel);
+    const std::set<std::string> others = readings_->kernelsBefore(choice_.kernel);
     if (readings_->before)
         for (const query::InsideRow& other : readings_->before->kernels.rows)
             if (others.contains(other.kernel) && !before)
