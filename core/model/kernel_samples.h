@@ -82,4 +82,9 @@ struct KernelSamples {
     bool operator==(const KernelSamples&) const = default;
 };
 
+// Numbers of each process (keyOfProcess()) among a run's facts.
+inline constexpr const char* kInsideCycles =
+    "record.inside_cycles"; ///< between two samples of a multiprocessor
+inline constexpr const char* kInsideOthers = "record.inside_others"; ///< samples that are of no known kernel
+
 } // namespace tilescope

@@ -8,11 +8,13 @@
 #include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/run_assembly.h"
 #include "core/model/api_class.h"
+#include "core/model/environment_facts.h"
 #include "core/model/topology_index.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace tilescope::exchange {
@@ -105,6 +107,7 @@ public:
 
     /// Facts of processes: places in the environment, and the processes that have the value.
     std::vector<std::pair<std::size_t, std::vector<ProcessIndex>>> processFacts;
+    std::vector<std::tuple<std::string, std::int64_t, ProcessIndex>> processNumbers;
 
 private:
     std::map<LaunchConfig, std::uint32_t> launches_;
@@ -499,6 +502,11 @@ void TraceBuilder::addEnvironment(EnvironmentEntry entry, ProcessIndex process)
     all.push_back(std::move(entry));
 }
 
+void TraceBuilder::addNumber(std::string_view key, std::int64_t number, ProcessIndex process)
+{
+    impl_->processNumbers.push_back({std::string(key), number, process});
+}
+
 void TraceBuilder::addFlag(std::string flag)
 {
     if (std::ranges::find(impl_->trace.flags, flag) == impl_->trace.flags.end())
@@ -534,6 +542,10 @@ RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::p
                            const ImportWatch& watch)
 {
     nameProcesses(impl_->trace, impl_->processFacts);
+    const bool areSeveral = impl_->trace.topology.processes.size() > 1;
+    for (const auto& [key, number, process] : impl_->processNumbers)
+        addEnvironment({.key = keyOfProcess(key, areSeveral ? process : ProcessIndex{}),
+                        .value = std::to_string(number)});
     const RunId run = assembleRun(impl_->trace, header, output, watch);
     storePathTotals(output, run, watch);
     return run;

@@ -194,6 +194,8 @@ public:
     void addEnvironment(EnvironmentEntry entry);
     /// A fact of one process. Where processes differ in it, the values begin with their titles: "rank 1: …".
     void addEnvironment(EnvironmentEntry entry, ProcessIndex process);
+    /// A number of one process, such as a sum, that is read as keyOfProcess() says.
+    void addNumber(std::string_view key, std::int64_t number, ProcessIndex process);
     /// Flags the run (flagText()).
     void addFlag(std::string flag);
 

@@ -5,7 +5,7 @@
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/analysis/time/busy_time.h"
 #include "core/base/error.h"
-#include "core/base/number_text.h"
+#include "core/model/environment_facts.h"
 #include "core/model/metric.h"
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/run_tables.h"
@@ -18,6 +18,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -56,19 +57,18 @@ public:
 
     InsideTable read()
     {
-        std::vector<std::string> others;
-        for (const EnvironmentEntry& entry : reader_.environment(run_.run)) {
-            if (entry.key == "record.inside")
-                table_.trouble = entry.value;
-            if (entry.key == kSamplingTurns)
-                table_.turns = entry.value;
-            if (entry.key == "record.inside_others")
-                others.push_back(entry.value);
-            if (entry.key == "record.inside_cycles")
-                table_.cycles = parseNumber<std::int64_t>(entry.value).value_or(0);
-        }
-        for (const std::string& each : others)
-            table_.others += othersIn(each, others.size() == 1);
+        const std::vector<EnvironmentEntry> facts = reader_.environment(run_.run);
+        for (const EnvironmentEntry& fact : facts) // processes may differ in it
+            if (fact.key == "record.inside")
+                table_.trouble += (table_.trouble.empty() ? "" : "; ") + fact.value;
+        table_.turns = factOf(facts, kSamplingTurns);
+        for (const auto& [process, others] : numbersOfProcesses(facts, kInsideOthers))
+            table_.others += isWanted(process) ? others : 0;
+        std::set<std::int64_t> cycles;
+        for (const auto& [process, number] : numbersOfProcesses(facts, kInsideCycles))
+            if (isWanted(process))
+                cycles.insert(number);
+        table_.cycles = cycles.size() == 1 ? *cycles.begin() : 0;
         const bool needsTexts = query_.group == InsideGroup::Instruction;
         samples_ = store::kernelSamples(reader_.file(), run_.run, needsTexts);
         table_.isSampled = !samples_.empty();
@@ -96,7 +96,7 @@ private:
         for (const SampledKernel& kernel : samples_.kernels) {
             const bool isOfProcess =
                 (!query_.topology.device || kernel.device.value == *query_.topology.device) &&
-                (!isOneProcess() || !kernel.process || isWanted(kernel.process));
+                (!kernel.process || isWanted(kernel.process));
             const bool matches = isOfProcess && (query_.kernel.empty() || isNamed(kernel));
             selected_.push_back(matches);
             short_.push_back(shortName(kernel.name));
@@ -154,24 +154,19 @@ private:
             table_.readTime += each.length();
     }
 
-    /// Of "163785", or of "rank 1: 163785" where processes differ, if it is of the processes that were asked for.
-    std::int64_t othersIn(const std::string& text, bool isOfAll) const
-    {
-        const std::size_t end = text.rfind(": ");
-        const bool isNamed = end != std::string::npos;
-        if (isOneProcess() &&
-            !(isNamed ? filter_.topology().titleOf(filter_.process()) == text.substr(0, end) : isOfAll))
-            return 0;
-        return parseNumber<std::int64_t>(isNamed ? text.substr(end + 2) : text).value_or(0);
-    }
-    bool isOneProcess() const { return query_.topology.rank || query_.topology.pid; }
+    /// Whether a table of the chosen process, if one is chosen, has what is of this process; none: of the run's only one, or
+    /// of an unknown one.
     bool isWanted(ProcessIndex process) const
     {
+        if (!query_.topology.rank && !query_.topology.pid)
+            return true;
         const RunTopology& all = filter_.topology().topology();
-        return std::ranges::any_of(all.processes, [&](const TracedProcess& each) {
-            return each.id == process && (!query_.topology.rank || each.rank == query_.topology.rank) &&
-                   (!query_.topology.pid || each.pid == *query_.topology.pid);
-        });
+        return (!process && all.processes.size() < 2) ||
+               std::ranges::any_of(all.processes, [&](const TracedProcess& each) {
+                   return each.id == process &&
+                          (!query_.topology.rank || each.rank == query_.topology.rank) &&
+                          (!query_.topology.pid || each.pid == *query_.topology.pid);
+               });
     }
 
     bool isNamed(const SampledKernel& kernel) const

@@ -85,8 +85,8 @@ KernelSampler::Result KernelSampler::take()
         if (result.trouble.empty() && result.samples.empty())
             result.trouble = "no kernel was sampled: the traced steps may be too short";
         if (const std::uint32_t period = sampler_->period(); period > 0)
-            result.facts.push_back({"record.inside_cycles", std::to_string(std::uint64_t{1} << period)});
-        result.facts.push_back({"record.inside_others", std::to_string(counts.others)});
+            result.facts.push_back({kInsideCycles, std::to_string(std::uint64_t{1} << period)});
+        result.facts.push_back({kInsideOthers, std::to_string(counts.others)});
     }
     if (!result.trouble.empty())
         result.facts.push_back({"record.inside", result.trouble});

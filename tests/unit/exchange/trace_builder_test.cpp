@@ -1,6 +1,7 @@
 #include "core/exchange/import/trace_builder.h"
 
 #include "core/base/error.h"
+#include "core/model/environment_facts.h"
 #include "core/query/advice/answers.h"
 #include "core/query/kernels/kernel_stats.h"
 #include "core/query/kernels/kernel_tables.h"
@@ -25,6 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 namespace fs = std::filesystem;
 
 TEST_F(TraceBuilding, ConnectsAKernelToItsLaunchOpRangeAndStep)
@@ -437,6 +439,26 @@ TEST_F(TraceBuilding, FactsInWhichProcessesDifferSayOfWhichTheyAre)
     EXPECT_THAT(load, ElementsAre("rank 0, torchrun 9: 1.5", "rank 1: 2.5"));
     EXPECT_THAT(torch, ElementsAre("2.11"));
     EXPECT_EQ(reader.run(run).value().result.device, "cuda:0, cuda:1");
+}
+
+TEST_F(TraceBuilding, NumbersOfProcessesStayApart)
+{
+    const ProcessIndex first = builder.addProcess({.pid = 10, .name = "python", .rank = 0});
+    const ProcessIndex second = builder.addProcess({.pid = 11, .name = "python", .rank = 1});
+    builder.addNumber("record.inside_others", 7, first);
+    builder.addNumber("record.inside_others", 7, second);
+    builder.addActivity(kernel(first, "gemm", 1, 100, 200, 0));
+    builder.addActivity(kernel(second, "gemm", 2, 100, 200, 1));
+    EXPECT_THAT(numbersOfProcesses(finished().environment(run), "record.inside_others"),
+                ElementsAre(Pair(first, 7), Pair(second, 7)));
+}
+
+TEST_F(TraceBuilding, ANumberOfTheOnlyProcessHasItsPlainKey)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    builder.addNumber("record.inside_others", 7, process);
+    builder.addActivity(kernel(process, "gemm", 1, 100, 200, 0));
+    EXPECT_EQ(factOf(finished().environment(run), "record.inside_others"), "7");
 }
 
 TEST_F(TraceBuilding, ARunOfManyGpusNamesTheFirstAndTheLast)

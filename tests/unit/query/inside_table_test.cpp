@@ -3,6 +3,7 @@
 #include "core/query/kernels/inside_table.h"
 
 #include "core/base/error.h"
+#include "core/model/environment_facts.h"
 #include "core/model/kernel_samples.h"
 #include "core/query/kernels/inside_difference.h"
 #include "core/store/run_writer.h"
@@ -61,6 +62,8 @@ protected:
         store::RunWriter writer(file, trace.strings());
         writer.beginRun({"prog", "trace", "{}", "h", "Tilescope test"});
         writer.write(trace.batch());
+        writer.writeTopology(topology_);
+        writer.writeEnvironment(facts_);
         writer.writeKernelSamples(samples);
         writer.endRun({});
         return file;
@@ -82,6 +85,8 @@ protected:
     }
 
     testing::TemporaryFolder folder_;
+    RunTopology topology_;
+    std::vector<EnvironmentEntry> facts_;
 };
 
 } // namespace
@@ -112,6 +117,34 @@ TEST_F(Inside, SaysWhyAStepHasNoSamples)
     const InsideTable table = of(file, 2);
     EXPECT_TRUE(table.rows.empty());
     EXPECT_TRUE(table.isSampled);
+}
+
+TEST_F(Inside, AddsUpTheSamplesWithoutAKernelByProcess)
+{
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+        const ProcessIndex process{rank};
+        topology_.processes.push_back({.id = process, .pid = 10 + rank, .name = "python", .rank = rank});
+        facts_.push_back({keyOfProcess(kInsideOthers, process), rank < 2 ? "7" : "20"});
+        facts_.push_back({keyOfProcess(kInsideCycles, process), rank < 2 ? "32768" : "2048"});
+    }
+    const store::RunReader reader(write("ranks.tscope", {read(0, 200, 1)}));
+    const InsideTable all = inside(reader, {});
+    EXPECT_EQ(all.others, 7 + 7 + 20);
+    EXPECT_EQ(all.cycles, 0) << "they differ";
+    const InsideTable second = inside(reader, {.topology = {.rank = 1}});
+    EXPECT_EQ(second.others, 7);
+    EXPECT_EQ(second.cycles, 32768);
+    EXPECT_EQ(inside(reader, {.topology = {.pid = 12}}).others, 20);
+}
+
+TEST_F(Inside, HasTheNumbersOfTheOnlyProcessByItsPid)
+{
+    topology_.processes.push_back({.id = ProcessIndex{0}, .pid = 10, .name = "python"});
+    facts_ = {{kInsideOthers, "7"}, {kInsideCycles, "32768"}};
+    const InsideTable table =
+        inside(store::RunReader(write("one.tscope", {read(0, 200, 1)})), {.topology = {.pid = 10}});
+    EXPECT_EQ(table.others, 7);
+    EXPECT_EQ(table.cycles, 32768);
 }
 
 TEST(PairingNames, AreFullWhereBothRunsHaveThem)

@@ -151,8 +151,6 @@ private:
                                         {"graphs", "record.graphs"},
                                         {"host_samples", "record.host_samples"},
                                         {"inside", "record.inside"},
-                                        {"inside_cycles", "record.inside_cycles"},
-                                        {"inside_others", "record.inside_others"},
                                         {"folder", "record.folder"},
                                         {"packages", "record.packages"},
                                         {"load", "load"},
@@ -160,6 +158,11 @@ private:
                                         {"torch", "torch"}})
             if (const auto known = facts_.find(fact); known != facts_.end() && !known->second.empty())
                 builder_.addEnvironment({.key = key, .value = known->second}, process_);
+        for (const auto& [fact, key] :
+             {std::pair{"inside_cycles", kInsideCycles}, {"inside_others", kInsideOthers}})
+            if (const auto known = facts_.find(fact); known != facts_.end())
+                if (const auto number = parseNumber<std::int64_t>(known->second))
+                    builder_.addNumber(key, *number, process_);
         if (const auto reason = facts_.find("device_untraced"); reason != facts_.end())
             builder_.addFlag(flagText(FlagKind::Untraced, reason->second));
         // The nodes of each graph.
