@@ -43,7 +43,7 @@ std::string schemaDigest(SQLite::Database& database);
 /// The digest of the schema that embeddedMigrations() create. A file that has it needs no other comparison; creating
 /// the schema to compare with takes longer than most queries. If it does not match, files open as slowly as older ones.
 inline constexpr std::string_view kSchemaDigest =
-    "3cc778ed0105d14edbc4f63661342006f2f698f0576496c41030ef88e96b4ff5";
+    "d44ee05a5cdfa3d6e5ed68990c138329ff4ccc23c6b8d5e784f333989d325b7a";
 
 /// Compares the database's tables, views, indexes and triggers with those of `version`.
 /// \throws Error  naming the first that is missing, unknown or different

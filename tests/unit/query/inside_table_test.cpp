@@ -7,6 +7,7 @@
 #include "core/model/kernel_samples.h"
 #include "core/query/kernels/inside_difference.h"
 #include "core/store/run_writer.h"
+#include "core/store/sql_query.h"
 #include "tests/support/fake_trace.h"
 #include "tests/support/temporary_folder.h"
 
@@ -106,6 +107,21 @@ TEST_F(Inside, HasTheSamplesThatWereReadWhileAStepRan)
     EXPECT_EQ(of(file, 1).samples, 8 + 16 + 32);
     EXPECT_EQ(of(file, 2).samples, 32 + 64);
     EXPECT_EQ(of(file, 2).rows.size(), 1);
+}
+
+TEST_F(Inside, TheViewSaysWhenSamplesWereRead)
+{
+    constexpr const char* kSql =
+        "select sum(samples) as samples, min(start) as start, max(end) as end from kernel_samples";
+    const store::SqlResult now =
+        store::runSql(write("a.tscope", {read(0, 200, 2), read(800, 1'000, 4)}), kSql);
+    EXPECT_EQ(std::get<std::int64_t>(now.at(0, 0)), 6);
+    EXPECT_EQ(std::get<std::int64_t>(now.at(0, 1)), 0);
+    EXPECT_EQ(std::get<std::int64_t>(now.at(0, 2)), 1'000 * kMillis);
+    const store::SqlResult older =
+        store::runSql(std::string(TILESCOPE_SOURCE_DIR) + "/tests/data/inside/known.tscope", kSql);
+    EXPECT_GT(std::get<std::int64_t>(older.at(0, 0)), 0);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(older.at(0, 1))) << "they are not known";
 }
 
 TEST_F(Inside, SaysWhyAStepHasNoSamples)
