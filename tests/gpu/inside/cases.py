@@ -2,7 +2,8 @@
 """Records programs in which sampling has a hard time with `--inside` or `--metrics`: each must end as without recording, and either there
 are samples or a sentence says why there are none.
 
-Several contexts, threads and processes, modules that are unloaded, CUDA graphs, a device that is reset, an end in the midst of work; other
+Several contexts, threads and processes, spawned and forked workers, modules that are unloaded, CUDA graphs, a device that is reset, an end
+in the midst of work; other
 profilers in the program (torch.profiler, CUPTI's range profiler, Proton, ncu) or beside it; a user without privileges; older CUPTI.
 
     python tests/gpu/inside/cases.py --tilescope PROGRAM --keep FOLDER [--cuda FOLDER...] [--only NAMES]
@@ -12,6 +13,7 @@ Each folder after --cuda holds the libraries of the wheels nvidia-cuda-runtime a
 """
 
 import argparse
+import concurrent.futures
 import importlib.util
 import json
 import os
@@ -25,7 +27,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 VERSIONS = HERE.parent / "record" / "cuda_versions.py"
-SECONDS = 40
+SECONDS = 40  # of a program, if --timeout does not say otherwise
 
 TORCH = """
 import torch
@@ -78,6 +80,43 @@ torch.cuda.synchronize()
 if not DAEMON: ends = True; thread.join()
 print("trained", flush=True)
 """,
+    # Workers that use the GPU beside their parent.
+    "spawn": """
+import multiprocessing, torch
+def work(rounds):
+    a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    for _ in range(rounds): torch.mm(a, a)
+    torch.cuda.synchronize()
+if __name__ == "__main__":
+    work(2000)
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(10000,)) for _ in range(2)]
+    for worker in workers: worker.start()
+    work(10000)
+    for worker in workers: worker.join()
+    work(2000)
+    print("workers ended with", [worker.exitcode for worker in workers])
+""",
+    # Workers that use the GPU before their parent does, and one that leaves it alone after.
+    "fork": """
+import os, torch
+def work(rounds):
+    a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    for _ in range(rounds): torch.mm(a, a)
+    torch.cuda.synchronize()
+def forked(call):
+    worker = os.fork()
+    if worker == 0:
+        call()
+        os._exit(0)
+    return worker
+workers = [forked(lambda: work(5000)) for _ in range(2)]
+ends = [os.waitpid(worker, 0)[1] for worker in workers]
+work(5000)
+worker = forked(lambda: torch.randn(512, 512) @ torch.randn(512, 512))
+work(5000)
+print("workers ended with", ends, os.waitpid(worker, 0)[1])
+""",
     "torch": TORCH + """
 import time
 end = time.time() + SECONDS
@@ -88,12 +127,12 @@ print("torch ended")
 failures = []
 
 
-def run(words, seconds=SECONDS, **options):
+def run(words, seconds=None, **options):
     """With all of its processes ended where it takes too long."""
     started = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True, **options)
     try:
-        out, err = started.communicate(timeout=seconds)
+        out, err = started.communicate(timeout=seconds or SECONDS)
         return subprocess.CompletedProcess(words, started.returncode, out, err)
     except subprocess.TimeoutExpired:
         os.killpg(started.pid, signal.SIGKILL)
@@ -179,11 +218,12 @@ def dominant(recorded, kernel):
 def cuda_programs(options):
     program = compiled(options)
     modules = [options.keep / "alpha.cubin", options.keep / "beta.cubin"]
-    for name in ("contexts", "unload", "processes", "threads", "reset", "graph", "exit"):
-        if options.only and name not in options.only:
-            continue
+    names = [name for name in ("contexts", "reset", "processes", "unload", "threads", "graph", "exit")
+             if not options.only or name in options.only]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        bares = list(pool.map(lambda name: run([program, name, *modules]), names))
+    for name, bare in zip(names, bares):
         words = [program, name, *modules]
-        bare = run(words)
         recorded = Recorded(options, name, words, ["--inside"])
         extra = []
         if name in ("contexts", "unload"):
@@ -205,6 +245,17 @@ def cuda_programs(options):
         judge(name, bare, recorded, extra, "either" if name == "exit" else "samples")
 
 
+def workers(options):
+    for name in ("spawn", "fork"):
+        if options.only and name not in options.only:
+            continue
+        script = options.keep / f"{name}.py"
+        script.write_text(PROGRAMS[name])
+        bare = run([sys.executable, script])
+        for flags in (["--inside"], ["--inside", "--metrics"]):
+            judge(f"{name} {' '.join(flags)}", bare, Recorded(options, name + "".join(flags), [sys.executable, script], flags), (), "samples")
+
+
 def parts_of_a_program(options):
     """The recording of a part ends while the program launches."""
     if options.only and "parts" not in options.only:
@@ -223,7 +274,7 @@ def parts_of_a_program(options):
 
 def rivals(options):
     for name, text in PROGRAMS.items():
-        if name in ("torch", "other-thread") or (options.only and name not in options.only):
+        if name in ("torch", "other-thread", "spawn", "fork") or (options.only and name not in options.only):
             continue
         if name.startswith("proton") and not importlib.util.find_spec("triton.profiler"):
             print(f"skip  {name}: this Triton has no profiler", flush=True)
@@ -242,13 +293,21 @@ def ncu(options):
     if (options.only and "ncu" not in options.only) or not shutil.which("ncu"):
         return
     program = compiled(options)
-    words = ["ncu", "--clock-control", "none", "--launch-count", "3", "--metrics", "sm__cycles_active.avg", program, "reset"]
+    profiler = ["ncu", "--clock-control", "none", "--launch-count", "3", "--metrics", "sm__cycles_active.avg", "--target-processes", "all"]
+    words = [*profiler, program, "reset"]
     bare = run(words)
     for flag in ("--inside", "--metrics"):
         recorded = Recorded(options, f"ncu{flag}", words, [flag])
         # As where nothing is sampled: it refuses to run in a program that the recorder is loaded into, and says so.
         refuses = "CUDA_INJECTION64_PATH" in recorded.done.stdout + recorded.done.stderr
         judge(f"ncu in the program {flag}{', which refuses to start' if refuses else ''}", None if refuses or bare.returncode else bare, recorded)
+    for flag in ("--inside", "--metrics"):
+        recorded = Recorded(options, f"in-ncu{flag}", [program, "reset"], [flag], None, profiler)
+        # Of what ncu prints, only that the program ran to its end is compared.
+        extra = [] if recorded.done.returncode == 0 and "done" in recorded.done.stdout.splitlines() else [
+            f"status {recorded.done.returncode}, {recorded.done.stdout[-600:]!r}, {recorded.done.stderr[-600:]!r}"]
+        counted = "sm__cycles_active.avg" in recorded.done.stdout
+        judge(f"a recorded program in ncu {flag}, ncu {'counted' if counted else 'did not count'}", None, recorded, extra)
 
 
 def beside(options):
@@ -326,15 +385,18 @@ def versions(options):
 
 
 def main():
+    global SECONDS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilescope", default="tilescope", type=os.path.abspath)
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--cuda", nargs="*", default=[])
-    parser.add_argument("--only", type=lambda text: text.split(","), help="names: contexts, unload, …, parts, ncu, beside, unprivileged")
+    parser.add_argument("--timeout", type=float, default=SECONDS)
+    parser.add_argument("--only", type=lambda text: text.split(","), help="names: contexts, unload, …, spawn, parts, ncu, beside, unprivileged")
     options = parser.parse_args()
+    SECONDS = options.timeout
     options.keep = options.keep.absolute()
     options.keep.mkdir(parents=True, exist_ok=True)
-    for part in (cuda_programs, parts_of_a_program, ncu, rivals, beside, unprivileged, versions):
+    for part in (cuda_programs, workers, parts_of_a_program, ncu, rivals, beside, unprivileged, versions):
         start = time.monotonic()
         part(options)
         print(f"      {part.__name__}: {time.monotonic() - start:.0f} s", flush=True)
