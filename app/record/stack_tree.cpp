@@ -7,10 +7,14 @@ namespace tilescope::record {
 std::uint32_t StackTree::child(std::uint32_t caller, const Frame& frame)
 {
     const Key key{.call = static_cast<std::uint64_t>(frame.name) << 32 | frame.line, .caller = caller};
-    const auto [place, isNew] = numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size()));
-    if (isNew)
-        new_.emplace_back(caller, frame);
-    return place->second;
+    if (const auto known = numbers_.find(key); known != numbers_.end())
+        return known->second;
+    if (numbers_.size() >= most_)
+        return caller;
+    const auto number = static_cast<std::uint32_t>(numbers_.size());
+    numbers_.emplace(key, number);
+    new_.emplace_back(caller, frame);
+    return number;
 }
 
 std::vector<StackRow> StackTree::takeNew(const std::function<std::uint32_t(std::uint32_t)>& stringOf)

@@ -16,6 +16,10 @@ class StackTree {
 public:
     using Frame = trace::HostRecord::StackBody::Frame;
 
+    /// \param most  stacks that are numbered: a program that makes code without end takes about 64 MiB
+    explicit StackTree(std::size_t most = std::size_t{1} << 20) : most_(most) {}
+
+    /// The stack of a call; that of its caller if there are too many.
     /// \param caller  kNoString: the call is outermost
     std::uint32_t child(std::uint32_t caller, const Frame& frame);
     /// The stacks that were numbered since the last call.
@@ -34,6 +38,7 @@ private:
             return (key.call ^ static_cast<std::uint64_t>(key.caller) << 17) * 0x9e3779b97f4a7c15ULL >> 20;
         }
     };
+    const std::size_t most_;
     std::unordered_map<Key, std::uint32_t, KeyHash> numbers_;
     std::vector<std::pair<std::uint32_t, Frame>> new_; ///< caller and call
 };
