@@ -26,7 +26,7 @@ std::vector<Interval> errands(std::span<const Interval> walls, std::span<const I
     for (std::size_t i = 0; i < walls.size(); ++i) {
         const Interval& wall = walls[i];
         times.push_back({wall.start, std::clamp(reasons.lastErrands[i], wall.start, wall.end)});
-        if (!reasons.isHostRecorded)
+        if (reasons.firstErrand >= wall.end)
             continue;
         const auto after = std::ranges::lower_bound(busy, wall.end, {}, &Interval::start);
         const Timestamp done = after == busy.begin() ? wall.start : std::prev(after)->end;

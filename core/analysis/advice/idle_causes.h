@@ -33,8 +33,9 @@ struct IdleReasons {
     std::vector<GroupedTime> waiting = {};   ///< calls that wait for the GPU
     std::vector<GroupedTime> next = {};      ///< activities of the GPU; the gap before each is its group's
     std::vector<Timestamp> lastErrands = {}; ///< by wall: when the host last worked on something for the GPU
-    /// Launches or waiting calls were recorded, so that a GPU without work waits for the host.
-    bool isHostRecorded = false;
+    /// When the host first launched or waited: from then on a GPU without work waits for the host, and before it is not known
+    /// whether the host was recorded.
+    Timestamp firstErrand = Timestamp::max();
 };
 
 /// The idle time of the GPU within `walls`, by cause. The causes are disjoint and add up to the idle time.

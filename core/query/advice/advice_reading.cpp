@@ -150,6 +150,8 @@ void AdviceReading::add(const ApiCall& call)
     unrecorded_.addCall(call.kind, time);
     cover(call.start, call.end);
     addCode(time);
+    if (call.kind == ApiKind::Launch || call.kind == ApiKind::Synchronize)
+        firstErrand_ = std::min(firstErrand_, call.start);
     if (call.kind != ApiKind::Overhead && addStartCall(call))
         return;
     if (call.kind == ApiKind::Launch && call.correlation && time.length() >= kFirstLaunch)
@@ -474,6 +476,7 @@ void AdviceReading::noteActivity(const DeviceEvent& event)
     std::optional<std::size_t> step = walls_.addWork(event);
     if (event.launched == Timestamp{})
         return;
+    firstErrand_ = std::min(firstErrand_, event.launched);
     if (step)
         firstLaunches_[*step] = std::min(firstLaunches_[*step], event.launched);
     if (step && event.launched >= walls_.steps()[*step].range.end)
@@ -483,7 +486,7 @@ void AdviceReading::noteActivity(const DeviceEvent& event)
 
 void AdviceReading::noteErrands()
 {
-    trace_.host.isHostRecorded = trace_.hasLaunches || !starts_.empty();
+    trace_.host.firstErrand = firstErrand_;
     std::ranges::sort(starts_);
     std::vector<Timestamp> begins; // of the GPU's work
     for (const GroupedTime& each : trace_.host.next)

@@ -180,10 +180,11 @@ private:
     std::unordered_map<ThreadId, std::vector<WaitingCall*>> waitsByThread_;
     std::vector<analysis::Interval> waitedFor_; ///< of older files: within the calls
     analysis::UnrecordedWork unrecorded_;
-    std::vector<analysis::Interval> timing_; ///< waits of Tilescope's own measurement
-    std::vector<Timestamp> starts_;          ///< of calls that wait, or let a stream wait
-    std::vector<Timestamp> lastLaunches_;    ///< by step
-    std::vector<Timestamp> firstLaunches_;   ///< by step, of its work on the device
+    std::vector<analysis::Interval> timing_;   ///< waits of Tilescope's own measurement
+    std::vector<Timestamp> starts_;            ///< of calls that wait, or let a stream wait
+    std::vector<Timestamp> lastLaunches_;      ///< by step
+    std::vector<Timestamp> firstLaunches_;     ///< by step, of its work on the device
+    Timestamp firstErrand_ = Timestamp::max(); ///< a launch, or a call that waits
     Timestamp lastLaunch_ = Timestamp::min();
     Timestamp busyUntil_ = Timestamp::min(); ///< the devices of the process
     ActivityKinds kinds_;

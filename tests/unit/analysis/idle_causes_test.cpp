@@ -42,12 +42,27 @@ TEST(IdleCauses, LaunchingCountsForWhatIsLaunchedNext)
 TEST(IdleCauses, AfterTheLastActivityTheHostHasNotComeToItsNextLaunch)
 {
     Step step;
-    step.reasons.isHostRecorded = true;
+    step.reasons.firstErrand = timestampAt(0);
     const auto causes = step.causes();
     EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns + 25_ns + 20_ns);
     EXPECT_EQ(of(causes, IdleCause::Launching).parts[0].group, 6U) << "of what was launched last";
     EXPECT_EQ(of(causes, IdleCause::Launching).parts[0].atStake, 25_ns + 20_ns);
     EXPECT_EQ(of(causes, IdleCause::Unexplained).time, 5_ns) << "launched, and not begun";
+}
+
+TEST(IdleCauses, BeforeTheFirstLaunchNothingIsKnownOfTheHost)
+{
+    Step step;
+    step.walls.insert(step.walls.begin(), between(-100, 0));
+    step.reasons.lastErrands.insert(step.reasons.lastErrands.begin(), Timestamp::min());
+    step.reasons.firstErrand = timestampAt(10);
+    const auto causes = step.causes();
+    EXPECT_EQ(of(causes, IdleCause::Launching).time, 20_ns + 25_ns + 20_ns) << "of the second step";
+    EXPECT_EQ(of(causes, IdleCause::Unexplained).time, 100_ns + 5_ns);
+    const StepPartition first = partitionStep(step.walls.front(), {}, {});
+    EXPECT_EQ(first.unexplained, 100_ns) << "the table of steps says the same";
+    step.reasons.firstErrand = timestampAt(-200);
+    EXPECT_EQ(of(step.causes(), IdleCause::Launching).time, 100_ns + 20_ns + 25_ns + 20_ns);
 }
 
 TEST(IdleCauses, AWaitCountsUntilTheNextLaunch)
@@ -114,7 +129,7 @@ TEST(IdleCauses, AgreeWithThePartsOfTheStep)
     step.reasons.tracing = {between(10, 15)};
     step.reasons.waiting = {{between(78, 90), 3}};
     step.reasons.lastErrands = {timestampAt(78)};
-    step.reasons.isHostRecorded = true;
+    step.reasons.firstErrand = timestampAt(0);
     std::vector<DeviceEvent> device(2);
     for (std::size_t i = 0; i < 2; ++i) {
         device[i].start = step.busy[i].start;
