@@ -198,11 +198,12 @@ private:
                       std::pair("variance = hidden_states.pow", 190e3), std::pair("torch.rsqrt", 110e3),
                       std::pair("return self.weight", 90e3)}) {
                     work(line(part), time * factor, SampleState::kRan);
-                    launch(line(part), 12e3);
+                    launch(line(part), 12e3, "step/forward/LlamaForCausalLM");
                 }
                 work(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 340e3 * factor,
                      SampleState::kInNative);
-                launch(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 90e3);
+                launch(call(norm, "torch/nn/modules/linear.py(130): forward", 134), 90e3,
+                       "step/forward/LlamaForCausalLM");
             }
     }
 
@@ -221,14 +222,14 @@ private:
         now_ = end;
     }
 
-    void launch(std::uint32_t stack, double kernel)
+    void launch(std::uint32_t stack, double kernel, const char* path = "step")
     {
         samples_.threads[0].samples.push_back({timestampAt(now_), stack, SampleState::kLaunch});
         DeviceEvent event;
         event.name = strings_.intern(
             "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
             "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
-        event.path = strings_.intern("step");
+        event.path = strings_.intern(path);
         event.device = kGpu;
         event.stream = StreamId{7};
         event.correlation = CorrelationId{++correlation_};

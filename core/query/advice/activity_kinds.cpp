@@ -42,7 +42,10 @@ const ActivityKinds::PathFacts& ActivityKinds::factsOf(StringId path)
         placeNumbers_.try_emplace(alignedModule(fromStep), static_cast<std::uint32_t>(places_.size()));
     if (isFirst)
         places_.push_back(place->first);
-    known->second = {.place = place->second, .isBackward = analysis::phaseOf(fromStep) == "backward"};
+    const std::string_view phase = analysis::phaseOf(fromStep);
+    known->second = {.place = place->second, .isBackward = phase == "backward"};
+    if (const std::string_view module = analysis::moduleOf(fromStep); phase == "forward" && !module.empty())
+        trace_.models.emplace(module.substr(0, module.find('/')));
     return known->second;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,7 @@ struct AdviceTrace {
     std::vector<analysis::GroupedTime> loading = {};    ///< on a CPU
     std::vector<analysis::GroupedTime> recomputed = {}; ///< ops of backward that repeat forward, on a CPU
     std::map<DeviceIndex, AdviceDevice> devices = {};
+    std::set<std::string> models = {}; ///< the outermost modules of the phase forward
     Bytes allocatedAtPeak{};
     Bytes reservedAtPeak{};
 

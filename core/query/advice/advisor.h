@@ -102,7 +102,7 @@ private:
     /// " Most at train.py:41 in step: 12.1 ms of a step (11.0 ms to 13.2 ms)." Empty: no line is known, or the time of that
     /// line is more than is at stake, because other rules count a part of it.
     std::string costliest(std::initializer_list<analysis::HostCause> causes, Nanoseconds stake) const;
-    /// " 28.1 ms are below forward of modeling_llama.py:26: compile that module."
+    /// " 28.1 ms are below LlamaForCausalLM, forward of modeling_llama.py:26: compile that module."
     std::string moduleText(Nanoseconds stake) const;
     /// " Between a.py:12 and a.py:15, 54 of 432 waits take 90 % of 40.7 ms, …". Empty: the waits there are alike, or short.
     std::string placeText(Nanoseconds stake) const;

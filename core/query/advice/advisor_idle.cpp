@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 namespace tilescope::query {
 
@@ -107,8 +108,14 @@ std::string Advisor::moduleText(Nanoseconds stake) const
     if (!module || !isWorthNaming(module->time) || module->time > stake || methods_.compiles ||
         methods_.replays())
         return {};
+    std::set<std::string> models;
+    for (const AdviceTrace& trace : traces_.processes)
+        models.insert(trace.models.begin(), trace.models.end());
+    // A wrapper's forward only calls that of the model.
+    const bool isNamed =
+        models.size() == 1 && !models.begin()->ends_with("Parallel") && *models.begin() != "OptimizedModule";
     return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
-           module->place + ": compile that module.";
+           (isNamed ? *models.begin() + ", " : "") + module->place + ": compile that module.";
 }
 
 void Advisor::judgeHost()

@@ -248,10 +248,9 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
         return row == table.rows.end() ? std::string() : row->sentence;
     };
     EXPECT_THAT(found(analysis::AdviceRule::LaunchBound), HasSubstr("Most at train.py:15 in train_step: "));
-    EXPECT_THAT(
-        found(analysis::AdviceRule::LaunchBound),
-        HasSubstr(
-            "are below forward of transformers/models/llama/modeling_llama.py:26: compile that module."));
+    EXPECT_THAT(found(analysis::AdviceRule::LaunchBound),
+                HasSubstr("are below LlamaForCausalLM, forward of "
+                          "transformers/models/llama/modeling_llama.py:26: compile that module."));
     EXPECT_THAT(found(analysis::AdviceRule::Synchronization),
                 HasSubstr("Most at train.py:19 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
