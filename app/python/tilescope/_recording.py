@@ -72,7 +72,8 @@ _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("i
 _WAITING = (integer("run"), nullable("rank"), nullable("process"), nullable("pid"), text("cause"), text("file"), nullable("line"),
             text("function"), text("next_file"), nullable("next_line"), text("next_function"), text("thread"), integer("steps"),
             integer("idle_ns", "ns"), real("idle_percent", "%"), real("low_ns", "ns"), real("high_ns", "ns"), nullable("samples"),
-            nullable("count"), nullable("count_of_90_percent"), nullable("median_ns", "ns"), nullable("longest_ns", "ns"), text("work"))
+            nullable("count"), nullable("count_of_90_percent"), nullable("median_ns", "ns"), nullable("longest_ns", "ns"), text("work"),
+            text("calls"))
 
 _PARTS = ("gpu_ns", "host_ns", "attention_ns", "products_ns", "sampling_ns", "other_ns", "communication_ns", "copies_ns")
 _BANDWIDTH = (text("bytes_source"), real("bandwidth_percent", "%"))

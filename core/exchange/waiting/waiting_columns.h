@@ -50,6 +50,7 @@ struct WaitingColumns {
     Of median = Of("median_ns", "median", &Row::median);
     Of longest = Of("longest_ns", "longest", &Row::longest);
     Of most = Of("count_of_90_percent", "take 90 %", &Row::most);
+    Of calls = Of("calls", "calls", [](const Row& row) { return cellOrNull(row.calls); }, {.elidable = true});
     Of work = Of("work", "then", [](const Row& row) { return cellOrNull(row.work); }, {.elidable = true});
 };
 

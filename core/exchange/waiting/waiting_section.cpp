@@ -240,6 +240,9 @@ Table tableOf(std::shared_ptr<const query::WaitingTable> waiting)
     for (const WaitingColumns::Of* exact : {&of.count, &of.most, &of.median, &of.longest})
         table.columns.push_back(peopleIf(*exact, isExact));
     table.columns.push_back(peopleIf(of.work, isOfPlaces));
+    const bool hasCalls =
+        std::ranges::any_of(waiting->rows, [](const WaitingRow& row) { return !row.calls.empty(); });
+    table.columns.push_back(peopleIf(of.calls, waiting->group == WaitingGroup::Cause && hasCalls));
     table.whyEmpty = waiting->whyEmpty;
     if (table.rows > 0)
         table.notes = waitingNotes(*waiting);

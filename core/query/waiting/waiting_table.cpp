@@ -43,7 +43,13 @@ struct WaitingPart {
         double above = 0;
     };
     std::map<HostCause, CausePart> causes;
+    std::map<std::string, double> calls; ///< exact time by name
 
+    void addCall(const std::string& call, double exact, HostCause cause)
+    {
+        add(exact, cause);
+        calls[call] += exact;
+    }
     void add(double exact, HostCause cause)
     {
         time += exact;
@@ -135,7 +141,7 @@ private:
             for (const analysis::IdleCall& call : idle.calls) {
                 const CudaCaller& caller = process_.callers[call.name];
                 const std::uint32_t value = caller.stack == kNoStack ? none : numberOf[caller.stack];
-                parts[value].add(static_cast<double>(call.time.count()), causeOf(caller));
+                parts[value].addCall(caller.call, static_cast<double>(call.time.count()), causeOf(caller));
             }
         }
         for (const auto& [value, part] : parts) {
@@ -168,8 +174,9 @@ private:
                 parts[HostCause::Unexplained].add(static_cast<double>(shares.unresolved.count()),
                                                   HostCause::Unexplained);
             for (const analysis::IdleCall& call : idle.calls) {
-                const HostCause cause = causeOf(process_.callers[call.name]);
-                parts[cause].add(static_cast<double>(call.time.count()), cause);
+                const CudaCaller& caller = process_.callers[call.name];
+                const HostCause cause = causeOf(caller);
+                parts[cause].addCall(caller.call, static_cast<double>(call.time.count()), cause);
             }
         }
         for (const auto& [cause, part] : parts)
@@ -282,6 +289,12 @@ private:
                 row.causes.back().interval = analysis::ConfidenceInterval{
                     std::max(0.0, time.time - time.below), time.time + time.above};
         }
+        std::vector<std::pair<double, std::string>> calls;
+        for (const auto& [call, time] : part.calls)
+            calls.emplace_back(time, call);
+        std::ranges::stable_sort(calls, std::greater{}, &std::pair<double, std::string>::first);
+        for (const auto& [time, call] : calls)
+            row.calls += (row.calls.empty() ? "" : ", ") + call;
         row.cause = most == part.causes.end() ? wordOf(HostCause::Unexplained) : wordOf(most->first);
         if (part.isEstimate) {
             row.interval =

@@ -61,6 +61,8 @@ struct WaitingRow {
     std::optional<std::int64_t> most =
         {};                ///< how many of the intervals, the longest first, take 90 % of the time
     std::string work = {}; ///< of a place: the kernel, copy or memset that ended the longest
+    std::string calls =
+        {}; ///< CUDA calls that are part of `idle`, the longest first: cudaMemcpyAsync, cudaEventQuery
 };
 
 /// The idle time of one of several GPUs.

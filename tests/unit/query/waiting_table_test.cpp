@@ -72,6 +72,16 @@ TEST_F(WaitingTables, CausesOfARowAddUpToItsTime)
         }
 }
 
+TEST_F(WaitingTables, NameTheCudaCallsOfTheirTime)
+{
+    for (const WaitingRow& row : waitingTable(records(), WaitingGroup::Cause).rows)
+        EXPECT_EQ(row.calls, row.cause == "synchronization" ? "cudaStreamSynchronize" : "") << row.cause;
+    for (const WaitingRow& row : waitingTable(records(), WaitingGroup::Line).rows) {
+        const bool waits = row.line && row.line->line == 19;
+        EXPECT_EQ(row.calls, waits ? "cudaStreamSynchronize" : "");
+    }
+}
+
 TEST_F(WaitingTables, AGroupingOfAnyCodeNamesLinesOfLibraries)
 {
     const auto has = [](const WaitingTable& table, const std::string& file) {
