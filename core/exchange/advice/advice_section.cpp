@@ -210,7 +210,8 @@ void writeAdvice(std::ostream& out, const query::AdviceTable& advice, std::size_
             const AdviceEvidence& row = finding.evidence[i];
             const std::string share = durationText(advice.perStep(row.atStake));
             out << "    " << std::string(share.size() < 9 ? 9 - share.size() : 0, ' ') << share << "  "
-                << escapeForTerminal(evidenceText(row)) << " (" << counted(row.count, "time") << ", "
+                << escapeForTerminal(evidenceText(row)) << " ("
+                << (row.count > 0 ? counted(row.count, "time") + ", " : "") // samples do not count calls
                 << durationText(static_cast<double>(row.total.count())) << " in all)\n";
         }
         if (shown < finding.evidence.size())
