@@ -207,12 +207,13 @@ private:
         }
         const bool waits =
             does == 0 || (does == SampleState::kCoreless && !known.waits.isRunnable().value_or(true));
+        const std::size_t own = named_;
         if (waits && addLoading(known.stack, depth)) {
             does = 0;
-            if (now() - at > kLate) {
-                count(owner_.unread_); // the two stacks may be of different times
-                return;
-            }
+            // The two stacks are of one wait if the thread has not run since. Otherwise what is known is that it waited.
+            std::int64_t sinceThen = 0;
+            if (now() - at > kLate && !(cpuTimeOf(number, sinceThen) && sinceThen == cpuTime))
+                named_ = own;
         }
         const auto push = [this](const trace::HostRecord& record) { return owner_.ring_.push(record); };
         if (!known.teller.tell(std::span(frames_).first(named_), number, push))

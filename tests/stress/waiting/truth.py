@@ -84,7 +84,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                          for _ in range(loader.num_workers)]
         for worker in self._workers:
             worker.start()
-        for _ in range(2 * len(self._workers)):
+        for _ in range(2 if len(self._workers) == 1 else 1): # of several processes one loads at a time
             self._ask()
     def _ask(self):
         self._indices.put(self._index)
@@ -110,6 +110,8 @@ class Items(torch.utils.data.Dataset):
         return 1 << 40
     def __getitem__(self, i):
         return self.item()
+def below(depth, call):
+    return below(depth - 1, call) if depth else call()
 """
 # A function that waits for a process, which loads each item in another function. Both note when they ran.
 LOADER = """def {item}():
@@ -117,7 +119,7 @@ LOADER = """def {item}():
     end = start + {ns}
     while clock() < end: pass
     return start, clock()
-{name}_items = iter(torch.utils.data.DataLoader(Items({item}), batch_size=None, num_workers=1))
+{name}_items = below({depth}, lambda: iter(torch.utils.data.DataLoader(Items({item}), batch_size=None, num_workers={workers})))
 def {name}():
     start = clock()
     began, ended = next({name}_items)
@@ -138,8 +140,8 @@ BODIES = {
 }
 
 
-def layout(seed, on_gpu, loaders):
-    """A random program and the names of its functions."""
+def layout(seed, on_gpu, loaders, idle):
+    """A random program and the names of its functions. Of each loader, `idle` processes do nothing at the bottom of a deep stack."""
     rng = random.Random(seed)
     functions, called = [], []
     text = (REAL if on_gpu else FAKE) + HEAD + (LOADERS if loaders else "")
@@ -152,7 +154,8 @@ def layout(seed, on_gpu, loaders):
         called.append(name)
         if kind == "loader":
             item = "item_%d" % i
-            text += LOADER.format(name=name, item=item, ns=rng.randint(1, 8) * 1_000_000, number=len(functions))
+            text += LOADER.format(name=name, item=item, ns=rng.randint(1, 8) * 1_000_000, number=len(functions), workers=1 + idle,
+                                  depth=150 if idle else 0)
             functions += [name, item]
         else:
             text += "def %s():\n    start = clock()\n%s    note(%d, start, clock())\n" % (
@@ -225,7 +228,7 @@ def rows_of(options, file, *words):
 
 def measure(options, seed, parent):
     """Records one layout. Returns pairs of found and true shares, in percent, with their 95 % intervals, and figures."""
-    text, functions = layout(seed, options.gpu, options.loaders)
+    text, functions = layout(seed, options.gpu, options.loaders, options.idle)
     folder = parent / str(seed)
     folder.mkdir()
     modules = {"cupy.py": "", **(STAND_IN if options.loaders and not options.gpu else {})}
@@ -277,6 +280,7 @@ def main():
     parser.add_argument("--cupti", help="libcupti.so.13 of tests/fakes")
     parser.add_argument("--gpu", action="store_true", help="launch on a GPU, by PyTorch")
     parser.add_argument("--loaders", action="store_true", help="also functions that wait for processes of a data loader")
+    parser.add_argument("--idle", type=int, default=0, help="processes of each data loader that do nothing; not with --gpu")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--layouts", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8)
@@ -286,6 +290,8 @@ def main():
     options = parser.parse_args()
     if not options.gpu and not options.cupti:
         parser.error("give --cupti or --gpu")
+    if options.idle and options.gpu:
+        parser.error("--idle needs the data loader of this program, which asks for one item at a time")
     options.tilescope = str(pathlib.Path(options.tilescope).resolve())
     errors, signed, held, intervals, outside, unseen = [], {}, 0, 0, [], []
     print("seed  function        found %   true %   samples of the layout")
