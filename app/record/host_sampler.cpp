@@ -258,7 +258,10 @@ private:
             return SampleState::kCollects | (ran ? SampleState::kRan : 0U);
         if (ran)
             return SampleState::kRan;
-        if (before >= 0 && known.withoutCore >= 0 && 2 * (known.withoutCore - before) >= elapsed)
+        // The time that the system counts grows only when the thread gets a core again.
+        const bool wasCoreless =
+            before >= 0 && known.withoutCore >= 0 && 2 * (known.withoutCore - before) >= elapsed;
+        if (wasCoreless || known.waits.isRunnable().value_or(false))
             return SampleState::kCoreless;
         if (isKnown && locked != 0 && holder != state)
             if (const std::uintptr_t word = known.waits.awaitedWord();
