@@ -8,8 +8,6 @@ namespace tilescope::record {
 ///
 ///     step            a step of the program ends
 ///     torch           PyTorch was imported
-///     node SEQUENCE   the calling thread created this autograd node; `node` follows while it is evaluated
-///     next node       the same for the next node that the calling thread creates
 ///     ops             the ranges of PyTorch are operators from now on (nvtx_ops.h)
 ///     yield           the device is left to the program
 ///     flush           the process will end without exit()

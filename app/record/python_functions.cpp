@@ -12,6 +12,7 @@
 #include "app/record/python_frames.h"
 #include "app/record/python_stacks.h"
 #include "app/record/recorder.h"
+#include "app/record/torch_probe.h"
 #include "core/base/mutex.h"
 
 #include <array>
@@ -170,6 +171,16 @@ void* watch(void* /*self*/, void* tuple)
     if (!api.parse(tuple, "OlOO", &function, &bytes, &nameAll, &returned))
         return nullptr;
     return api.newBool(watchCalls(function, static_cast<std::size_t>(bytes), nameAll, returned) ? 1 : 0);
+}
+
+void* checkNodeObject(void* /*self*/, void* tuple)
+{
+    void* object = nullptr;
+    std::ptrdiff_t headerBytes = 0;
+    unsigned long long sequence = 0;
+    if (!api.parse(tuple, "OlK", &object, &headerBytes, &sequence))
+        return nullptr;
+    return api.newBool(checkNode(object, static_cast<std::size_t>(headerBytes), sequence) ? 1 : 0);
 }
 
 void* noteFact(void* /*self*/, void* tuple)
@@ -363,6 +374,7 @@ void* makePythonModule() noexcept
                                      {"enter", &enter, kOneArgument, nullptr},
                                      {"leave", &leave, kOneArgument, nullptr},
                                      {"watch", &watch, kTuple, nullptr},
+                                     {"check_node", &checkNodeObject, kTuple, nullptr},
                                      {"fact", &noteFact, kTuple, nullptr},
                                      {"hold", &noteHeld, kTuple, nullptr},
                                      {"collective", &startCollective, kTuple, nullptr},

@@ -15,6 +15,7 @@ namespace tilescope::record {
 //     forget(id)                  the object with this id was destroyed
 //     enter(object), leave(object)   open and close its range. False if it has no name; if this thread has more of them open
 //     watch(function, size, name_all, returned)  watchCalls(); False if this Python does not allow it
+//     check_node(node, object.__basicsize__, sequence)  checkNode(); -1: kLatestNode
 //     fact(key, value)            of the process
 //     hold(category, address, bytes, name, shape, dtype, device)  memory that the program holds now
 //     collective(op, group, ranks, dtype, sequence, bytes, size, peer)  this thread starts one; its number, 0: not recorded

@@ -19,18 +19,29 @@ constexpr const char* kPeek = "_ZN2at15sequence_number4peekEv";
 constexpr const char* kThread = "_ZN2at14RecordFunction15currentThreadIdEv";
 constexpr const char* kNode = "_ZN5torch8autograd16get_current_nodeEv";
 
-// Of torch::autograd::Node, from its first byte: the virtual table and a weak pointer to itself come first; the
-// topological number and a flag lie between the two.
-constexpr std::size_t kSequenceOffset = 24;
-constexpr std::size_t kThreadOffset = 48;
+/// The first members of torch::autograd::Node.
+struct NodeHead {
+    const void* virtualTable;
+    const void* self; ///< a std::weak_ptr
+    const void* selfCount;
+    std::uint64_t sequence;
+    std::uint64_t topological;
+    std::uint64_t flag;
+    std::uint64_t thread;
+};
+
+NodeHead headOf(const void* node) noexcept
+{
+    NodeHead head{};
+    std::memcpy(&head, node, sizeof(head));
+    return head;
+}
 
 std::uint64_t (*peek)() = nullptr;
 std::uint64_t (*threadNumber)() = nullptr;
 std::shared_ptr<void> (*currentNode)() = nullptr;
 
 std::atomic<bool> layoutConfirmed{false};
-std::atomic<std::uint64_t> expectedSequence{0};
-std::atomic<std::uint64_t> expectedThread{0};
 
 std::uint64_t nextSequence() noexcept
 {
@@ -42,23 +53,15 @@ std::uint64_t logicalThread() noexcept
     return threadNumber();
 }
 
-trace::AutogradProbe::Node nodeNow() noexcept
-{
-    const std::shared_ptr<void> node = currentNode();
-    if (!node)
-        return {};
-    trace::AutogradProbe::Node found{.identity = node.get()};
-    const char* bytes = static_cast<const char*>(node.get());
-    std::memcpy(&found.sequence, bytes + kSequenceOffset, sizeof(found.sequence));
-    std::memcpy(&found.thread, bytes + kThreadOffset, sizeof(found.thread));
-    return found;
-}
-
 trace::AutogradProbe::Node runningNode() noexcept
 {
     if (!layoutConfirmed.load(std::memory_order_relaxed))
         return {};
-    return nodeNow();
+    const std::shared_ptr<void> node = currentNode();
+    if (!node)
+        return {};
+    const NodeHead head = headOf(node.get());
+    return {.identity = node.get(), .sequence = head.sequence, .thread = head.thread};
 }
 
 bool load()
@@ -82,28 +85,24 @@ bool findTorch()
     return found;
 }
 
-void expectNode(std::uint64_t sequence) noexcept
-{
-    if (!threadNumber)
-        return;
-    expectedSequence.store(sequence, std::memory_order_relaxed);
-    expectedThread.store(threadNumber(), std::memory_order_relaxed);
-}
-
-void expectNextNode() noexcept
-{
-    if (peek)
-        expectNode(peek());
-}
-
-void confirmNode() noexcept
+bool checkNode(const void* object, std::size_t headerBytes, std::uint64_t sequence) noexcept
 {
     if (!currentNode || layoutConfirmed.load(std::memory_order_relaxed))
-        return;
-    const trace::AutogradProbe::Node node = nodeNow();
-    if (node.identity && node.sequence == expectedSequence.load(std::memory_order_relaxed) &&
-        node.thread == expectedThread.load(std::memory_order_relaxed))
-        layoutConfirmed.store(true, std::memory_order_relaxed);
+        return true;
+    struct {
+        const void* node;
+        const void* count;
+    } shared{};
+    std::memcpy(&shared, static_cast<const char*>(object) + headerBytes, sizeof(shared));
+    if (!shared.node)
+        return false;
+    const NodeHead head = headOf(shared.node);
+    const std::uint64_t expected = sequence == kLatestNode ? peek() - 1 : sequence;
+    if (head.self != shared.node || head.selfCount != shared.count || head.sequence != expected ||
+        head.thread != threadNumber())
+        return false;
+    layoutConfirmed.store(true, std::memory_order_relaxed);
+    return true;
 }
 
 } // namespace tilescope::record

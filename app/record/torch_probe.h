@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tilescope::record {
@@ -8,15 +9,18 @@ namespace tilescope::record {
 /// work finds the module of its forward pass.
 ///
 /// The library does not link LibTorch. It finds LibTorch's functions by name in the library that the program loaded.
-/// Before it relies on the layout of a node, it checks the layout with a node whose numbers are known. Any thread.
+/// Before it relies on the layout of a node, it checks the layout with a node whose numbers are known: checkNode(). Any
+/// thread.
 
 /// \return  whether PyTorch is loaded and has the functions
 bool findTorch();
-/// The calling thread created a node with this sequence number; confirmNode() is called while it is evaluated.
-void expectNode(std::uint64_t sequence) noexcept;
-/// The same for the next node that the calling thread creates.
-void expectNextNode() noexcept;
-/// Called while that node is evaluated: if its numbers are as expected, the nodes of this process are read from now on.
-void confirmNode() noexcept;
+/// The sequence number of a node that the calling thread has just created.
+inline constexpr std::uint64_t kLatestNode = ~std::uint64_t{0};
+/// Checks a node that the calling thread created: if its numbers are as expected, the nodes of this process are read from now
+/// on. Nothing is evaluated.
+/// \param object       the Python object of the node, which consists of its header and a std::shared_ptr
+/// \param headerBytes  object.__basicsize__ of this Python
+/// \return  false if they are not: of a node of another thread
+bool checkNode(const void* object, std::size_t headerBytes, std::uint64_t sequence) noexcept;
 
 } // namespace tilescope::record

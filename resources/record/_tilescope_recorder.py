@@ -171,6 +171,7 @@ class _Modules:
         self._weakref = weakref
         self._known = {}
         self._process = os.getpid()
+        self._node_size = object.__basicsize__ + 2 * tuple.__itemsize__  # of an object with a std::shared_ptr
 
     def name_all(self, root):
         """Names a module that no known module contains, and all that it contains."""
@@ -226,51 +227,21 @@ class _Modules:
         return known is not None and known() is module
 
     def introduce_node(self, output):
-        """Lets the recorder check how it reads autograd's nodes, with a node whose sequence number is known."""
+        """Lets the recorder check how it reads autograd's nodes, with one whose sequence number is known. The node is not
+        evaluated: the first evaluation of a process starts threads and asks CUDA for its devices, which may warn, and forked
+        children could use neither then."""
         with self._torch._C.DisableTorchFunction():
-            return self._introduce_node(output)
-
-    def _introduce_node(self, output):
-        node = self._first_node(output)
-        if node is None:
-            return False
-        confirm = self._prehook()
-        # Compiled autograd would trace a hook on a node of the program.
-        is_numbered = hasattr(node, "_sequence_nr")
-        if not is_numbered or "torch._dynamo" in sys.modules:
-            self._evaluate_node(confirm, is_numbered)
-        else:
-            self._recorder.tell("node %d" % node._sequence_nr())
-            node.register_prehook(confirm)
-        return True
-
-    def _prehook(self):
-        tell = guarded(lambda *_: self._recorder.tell("node"))
-
-        def confirm(gradients):
-            tell()
-
-        return confirm
-
-    def _evaluate_node(self, confirm, is_numbered):
-        """Creates a node and evaluates it. PyTorch 2.0 does not tell Python the number of a node; the recorder knows the
-        number that the next node of this thread will have."""
-        import contextlib
-
-        torch = self._torch
-        compiled = sys.modules.get("torch._dynamo.compiled_autograd")
-        eager = getattr(compiled, "_disable", contextlib.nullcontext)
-        # What PyTorch imports at the first call of functions such as autograd.grad() is left to the program.
-        with torch.enable_grad(), torch._C._DisableTorchDispatch(), eager():
-            leaf = torch.zeros(1, device="cpu", requires_grad=True)
-            if not is_numbered:
-                self._recorder.tell("next node")
-            copy = leaf.clone()
-            if is_numbered:
-                self._recorder.tell("node %d" % copy.grad_fn._sequence_nr())
-            copy.grad_fn.register_prehook(confirm)
-            engine = torch.autograd.Variable._execution_engine
-            engine.run_backward((copy,), (torch.ones_like(leaf),), False, False, (leaf,), False, accumulate_grad=False)
+            node = self._first_node(output)
+            if node is None:
+                return False
+            # One of the program's if it is created in C++; PyTorch 2.0 does not tell Python its number.
+            if type(node).__basicsize__ != self._node_size or not hasattr(node, "_sequence_nr"):
+                with self._torch.enable_grad(), self._torch._C._DisableTorchDispatch():
+                    node = self._torch.zeros(1, device="cpu", requires_grad=True).clone().grad_fn
+            if type(node).__basicsize__ != self._node_size:
+                return True  # in a way that is not known
+            number = node._sequence_nr() if hasattr(node, "_sequence_nr") else -1
+            return self._recorder.check_node(node, object.__basicsize__, number)
 
     def _first_node(self, output):
         if isinstance(output, self._torch.Tensor):
@@ -360,7 +331,9 @@ class _Memory:
     def _follow_devices(self):
         """Called when CUDA has been initialised; nothing is allocated yet."""
         torch = self._torch
-        if self._plugin is not None and self._plugin.library.tilescope_plugin_device_memory(torch.cuda.device_count()):
+        # torch.cuda.device_count() asks NVML first, and warns where that fails.
+        count = torch._C._cuda_getDeviceCount()
+        if self._plugin is not None and self._plugin.library.tilescope_plugin_device_memory(count):
             return
         most = 1000000  # events
         stacks = self._stacks
@@ -438,7 +411,7 @@ def _watch_profiler(recorder, torch, ops):
     """Leaves the GPU to torch.profiler, or says that it will see nothing of it: CUPTI has room for one."""
     yields = option("yield") != ""
     module = torch.autograd.profiler
-    said = []
+    said, waits = [], []
 
     def stop():
         if ops is not None:
@@ -446,7 +419,15 @@ def _watch_profiler(recorder, torch, ops):
         if yields:
             recorder.tell("yield")
             return
-        if said or not torch.cuda.is_available():
+        # To ask whether there are GPUs is left to the program: it may warn, and forked children could not use them then.
+        if torch.cuda.is_initialized():
+            warn()
+        elif not waits:
+            waits.append(True)
+            torch.cuda._lazy_call(guarded(warn))
+
+    def warn():
+        if said:
             return
         said.append(True)
         say("the program starts torch.profiler, which gets no GPU events while tilescope record runs;"

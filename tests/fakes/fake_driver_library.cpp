@@ -1,10 +1,16 @@
-// CUDA's driver with FAKE_GPUS (1) GPUs, of which only the facts can be asked for.
+// CUDA's driver of version FAKE_DRIVER_VERSION (13000) with FAKE_GPUS (1) GPUs, of which only the facts can be asked for.
 #include <cstdlib>
 
 extern "C" {
 
 int cuInit(unsigned /*flags*/)
 {
+    return 0;
+}
+int cuDriverGetVersion(int* version)
+{
+    const char* const told = std::getenv("FAKE_DRIVER_VERSION");
+    *version = told ? std::atoi(told) : 13000;
     return 0;
 }
 int cuDeviceGetCount(int* count)

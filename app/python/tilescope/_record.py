@@ -130,7 +130,7 @@ class record(object):
 
 def _has_cuda():
     torch = sys.modules.get("torch")
-    return "cupy" in sys.modules or "jax" in sys.modules or (torch is not None and torch.cuda.is_available())
+    return "cupy" in sys.modules or "jax" in sys.modules or (torch is not None and torch.cuda.is_initialized())
 
 
 def _plugins():

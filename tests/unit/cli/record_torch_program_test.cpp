@@ -128,11 +128,37 @@ TEST_F(RecordTorchProgram, TheCompilerSeesOnlyTheProgram)
     EXPECT_THAT(result.err, Not(HasSubstr("Dynamo"))) << result.err;
 }
 
+/// The driver is too old for this PyTorch, which warns where the GPUs are asked for first. A process that has asked for them
+/// cannot let its forked children use them.
+TEST_F(RecordTorchProgram, LeavesItToTheProgramToAskForGpus)
+{
+    if (run({PYTHON_PROGRAM, "-c", "import torch; print(torch.version.cuda is None)"}).out == "True\n")
+        GTEST_SKIP() << "this PyTorch has no CUDA";
+    const std::string text =
+        "import sys, torch\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n" // imports the compiler
+        "loss = model(torch.ones(1, 2)).sum()\n"
+        "print('asks', file=sys.stderr)\n"
+        "loss.backward()\n";
+    const std::map<std::string, std::string> driver{{"LD_LIBRARY_PATH", FAKE_DRIVER_FOLDER},
+                                                    {"FAKE_DRIVER_VERSION", "11000"}};
+    const std::string name = script("old_driver.py", text);
+    const ProgramResult bare = run({PYTHON_PROGRAM, name}, driver);
+    ASSERT_EQ(bare.code, 0) << bare.err;
+    const std::string asks = "asks\n";
+    const std::size_t from = bare.err.find(asks);
+    ASSERT_THAT(bare.err.substr(from), HasSubstr("driver on your system is too old"));
+    const ProgramResult recorded = record({PYTHON_PROGRAM, name}, driver);
+    EXPECT_EQ(recorded.code, 0);
+    EXPECT_EQ(recorded.err.substr(0, recorded.err.find("tilescope record: ")), bare.err);
+}
+
 TEST_F(RecordTorchProgram, WarnsIfTheProgramStartsAProfiler)
 {
     const std::string text =
         "import torch\n"
-        "torch.cuda.is_available = lambda: True\n"
+        "torch.cuda.is_initialized = lambda: True\n"
         "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:\n"
         "    torch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
         "print(len(profiler.events()) > 0)\n";
