@@ -1,8 +1,8 @@
 """Programs of the frameworks that people train with, on the CPU and without downloads: what is recorded must equal what the
 framework's own hooks count. TILESCOPE_FRAMEWORKS names the Python that has the frameworks; what it lacks is skipped.
 
-`packaging/dev stress frameworks` installs them (packaging/frameworks.lock) and runs all (TILESCOPE_STRESS=1). CI runs what its Python
-has of those that take little time.
+`packaging/dev stress frameworks` installs all (packaging/frameworks*.lock) and runs all (TILESCOPE_STRESS=1). `packaging/dev test`
+installs those of packaging/frameworks.lock and runs what takes little time.
 """
 import functools
 import json
