@@ -158,36 +158,23 @@ void HostActivities::addEvent(ThreadId thread, Event event, const PathSource& so
 
 void HostActivities::readEvents()
 {
-    std::unordered_map<StringId, bool> taking;
-    const auto takes = [&](StringId name) {
-        const auto [known, isNew] = taking.try_emplace(name, false);
-        if (isNew && name)
-            known->second = takesFromWorkers(view_.textOf(name));
-        return known->second;
-    };
-    std::unordered_map<StringId, bool> loading;
-    const auto loads = [&](StringId name) {
-        const auto [known, isNew] = loading.try_emplace(name, false);
-        if (isNew && name)
-            known->second = loadsData(view_.textOf(name));
-        return known->second;
-    };
+    DataNames names(view_.textOf);
     for (const Range& range : view_.ranges)
         addEvent(range.thread,
                  {.host = {{range.start, range.end}},
                   .layer = 0,
                   .mayWait = true,
-                  .loads = loads(range.name),
-                  .takes = takes(range.name)},
+                  .loads = names.loads(range.name),
+                  .takes = names.takesFromWorkers(range.name)},
                  {.kind = PathSource::Kind::Range, .name = range.name, .path = range.path});
     for (const Frame& frame : view_.frames)
-        if (loads(frame.name))
+        if (names.loads(frame.name))
             addEvent(frame.thread,
                      {.host = {{frame.start, frame.end}},
                       .layer = 1,
                       .mayWait = true,
                       .loads = true,
-                      .takes = takes(frame.name)},
+                      .takes = names.takesFromWorkers(frame.name)},
                      {.kind = PathSource::Kind::Frame, .name = frame.name});
     std::unordered_map<StringId, KernelFamily> families;
     for (const Op& op : view_.ops) {
@@ -202,8 +189,8 @@ void HostActivities::readEvents()
                   .part = isWork ? partOfFamily(family->second) : PathPart::Host,
                   .mayWait = isCollective,
                   .isActive = !isCollective,
-                  .loads = loads(op.name),
-                  .takes = takes(op.name)},
+                  .loads = names.loads(op.name),
+                  .takes = names.takesFromWorkers(op.name)},
                  {.kind = PathSource::Kind::Op, .family = family->second, .name = op.name, .path = op.path});
     }
 }

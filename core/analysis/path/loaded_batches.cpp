@@ -13,11 +13,6 @@ constexpr Nanoseconds kShortestDelay = 50'000_ns;
 
 } // namespace
 
-bool takesFromWorkers(std::string_view name)
-{
-    return name.find("MultiProcessing") != std::string_view::npos;
-}
-
 std::vector<std::optional<LoadedBatch>> loadedBatches(std::span<const Interval> taken,
                                                       std::optional<Nanoseconds> shortest)
 {

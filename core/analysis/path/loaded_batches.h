@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -14,9 +13,6 @@ struct LoadedBatch {
     Interval loading{};  ///< in the other processes
     bool isLate = false; ///< the thread waited for it: `loading` ends when the thread could go on
 };
-
-/// Whether a thread that takes a batch in an event of this name has it from other processes.
-bool takesFromWorkers(std::string_view name);
 
 /// When other processes loaded the batches that a thread takes. They are not recorded, but while a thread waits for
 /// each batch, they load one after the other without a pause: the time from one arrival to the next is that of one

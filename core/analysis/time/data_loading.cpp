@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <string>
 
 namespace tilescope::analysis {
@@ -20,6 +21,32 @@ bool loadsData(std::string_view name)
     return lower == "data" || std::ranges::any_of(kWords, [&](std::string_view word) {
                return lower.find(word) != std::string::npos;
            });
+}
+
+bool takesFromWorkers(std::string_view name)
+{
+    return name.find("MultiProcessing") != std::string_view::npos;
+}
+
+DataNames::Facts DataNames::read(StringId name) const
+{
+    const std::string_view text = textOf_(name);
+    return {.isKnown = true, .loads = loadsData(text), .takes = analysis::takesFromWorkers(text)};
+}
+
+DataNames::Facts DataNames::factsOf(StringId name)
+{
+    constexpr std::uint32_t kMostNames = 1U << 24; // numbers of a damaged file
+    if (!name)
+        return {};
+    if (name.value >= kMostNames)
+        return read(name);
+    if (name.value >= names_.size())
+        names_.resize(std::size_t{name.value} + 1);
+    Facts& known = names_[name.value];
+    if (!known.isKnown)
+        known = read(name);
+    return known;
 }
 
 } // namespace tilescope::analysis

@@ -66,7 +66,7 @@ constexpr Nanoseconds kFirstLaunch{1'000'000}; ///< a launch takes as long only 
 AdviceReading::AdviceReading(AdvisedRun& all, const ProcessQuery& topology, const TracedProcess* process)
     : all_(all), reader_(all.reader), run_(all.run), choice_(all.choice), sources_(all.sources),
       textOf_(all.textOf), filter_(all.filterOf(topology)),
-      kinds_(textOf_, all.kernels, trace_, all.sources, all.collectives)
+      kinds_(textOf_, all.kernels, trace_, all.sources, all.collectives), dataNames_(textOf_)
 {
     if (process)
         trace_.rank = process->rank;
@@ -95,7 +95,7 @@ void AdviceReading::add(const Range& range)
 {
     if (stepPaths_.isStep(range))
         steps_.push_back(range);
-    if (loads(range.name))
+    if (dataNames_.loads(range.name))
         loadingRanges_.push_back(range);
     cover(range.start, range.end);
     if (range.id && range.id.value < kMostNumbered) {
@@ -293,25 +293,10 @@ std::set<DeviceIndex> AdviceReading::ownDevices() const
     return devices;
 }
 
-bool AdviceReading::loads(StringId name)
-{
-    constexpr std::uint32_t kMostNames = 1U << 24; // numbers of a damaged file
-    if (!name)
-        return false;
-    if (name.value >= kMostNames)
-        return analysis::loadsData(textOf_(name));
-    if (name.value >= loading_.size())
-        loading_.resize(std::size_t{name.value} + 1, Loads::Unknown);
-    Loads& known = loading_[name.value];
-    if (known == Loads::Unknown)
-        known = analysis::loadsData(textOf_(name)) ? Loads::Yes : Loads::No;
-    return known == Loads::Yes;
-}
-
 void AdviceReading::addLoading(const char* kind, StringId name, ThreadId thread, Timestamp start,
                                Timestamp end)
 {
-    if (!loads(name) || (mainThread_ && thread != mainThread_))
+    if (!dataNames_.loads(name) || (mainThread_ && thread != mainThread_))
         return;
     trace_.loading.push_back({{start, end}, sources_.of({.kind = kind, .name = std::string(textOf_(name))})});
 }

@@ -2,6 +2,7 @@
 
 #include "core/analysis/advice/recomputation.h"
 #include "core/analysis/steps/start_cause.h"
+#include "core/analysis/time/data_loading.h"
 #include "core/analysis/time/step_walls.h"
 #include "core/analysis/time/unrecorded_work.h"
 #include "core/query/advice/activity_kinds.h"
@@ -120,7 +121,6 @@ private:
     void readDevices(const RunTopology& topology);
     /// The devices that the process uses; none: all.
     std::set<DeviceIndex> ownDevices() const;
-    bool loads(StringId name);
     void addLoading(const char* kind, StringId name, ThreadId thread, Timestamp start, Timestamp end);
     /// Of another event than a call.
     void addLongStart(const char* kind, StringId name, ThreadId thread, const analysis::Interval& time);
@@ -188,8 +188,7 @@ private:
     Timestamp lastLaunch_ = Timestamp::min();
     Timestamp busyUntil_ = Timestamp::min(); ///< the devices of the process
     ActivityKinds kinds_;
-    enum class Loads : std::uint8_t { Unknown, No, Yes };
-    std::vector<Loads> loading_; ///< by StringId
+    analysis::DataNames dataNames_;
     struct LongLaunch {
         analysis::Interval time{};
         StringId name = {};

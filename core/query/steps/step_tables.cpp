@@ -186,7 +186,8 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
 /// The time in which the threads of steps load data, by process.
 class LoadingTimes {
 public:
-    LoadingTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology) : reader_(reader)
+    LoadingTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
+        : names_(textsOf(reader))
     {
         StepPaths stepPaths(reader);
         reader.eachRange({.run = run}, [&](const Range& range) {
@@ -212,15 +213,11 @@ public:
 private:
     void add(const auto& event)
     {
-        const auto [known, isNew] = names_.try_emplace(event.name, false);
-        if (isNew && event.name)
-            known->second = analysis::loadsData(reader_.text(event.name));
-        if (known->second)
+        if (names_.loads(event.name))
             times_[event.thread].push_back({event.start, event.end});
     }
 
-    const store::RunReader& reader_;
-    std::unordered_map<StringId, bool> names_;
+    analysis::DataNames names_;
     std::set<ThreadId> threads_; ///< of steps
     std::map<ThreadId, std::vector<analysis::Interval>> times_;
     std::map<ProcessIndex, std::vector<analysis::Interval>> ofProcess_;
