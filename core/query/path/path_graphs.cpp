@@ -1,11 +1,10 @@
 #include "core/query/path/path_graphs.h"
 
-#include "core/analysis/path/loaded_batches.h"
-#include "core/analysis/time/data_loading.h"
 #include "core/query/path/path_steps.h"
 #include "core/query/runs/selection.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace tilescope::query {
 
@@ -15,7 +14,7 @@ constexpr Nanoseconds kShortestPiece{1'000'000};
 
 } // namespace
 
-analysis::UsualLags usualLagsOf(const store::RunReader& reader, RunId run, const TopologyIndex& topology)
+UsualTimes::UsualTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology) : run_(run)
 {
     constexpr std::size_t kEnough = 5'000;
     constexpr std::int64_t kMostRead = 500'000;
@@ -25,26 +24,35 @@ analysis::UsualLags usualLagsOf(const store::RunReader& reader, RunId run, const
         lag.add(topology.of(event.device, event.stream), event);
         return lag.count() < kEnough && ++read < kMostRead;
     });
-    return lag.usual();
+    lags_ = lag.usual();
+}
+
+Nanoseconds UsualTimes::shortestTake(const store::RunReader& reader, analysis::DataNames& names) const
+{
+    std::call_once(isRead_, [&] {
+        std::unordered_map<ThreadId, std::vector<analysis::Interval>> takes;
+        const auto note = [&](const auto& event) {
+            if (names.takesFromWorkers(event.name))
+                takes[event.thread].push_back({event.start, event.end});
+            return true;
+        };
+        reader.eachRange({.run = run_}, note);
+        reader.eachOp({.run = run_}, note);
+        reader.eachFrame({.run = run_}, note);
+        shortestTake_ = Nanoseconds::max();
+        for (auto& [thread, list] : takes)
+            for (const analysis::Interval& outermost : analysis::unionOf(std::move(list)))
+                shortestTake_ = std::min(shortestTake_, outermost.length());
+    });
+    return shortestTake_;
 }
 
 PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
-                       const analysis::UsualLags& usual)
+                       const UsualTimes& usual)
     : reader_(reader), run_(run), topology_(topology), counts_(reader.counts(run)), waits_(reader.waits(run)),
       collectives_(reader.collectives(run)), computedSteps_(threadsOfComputedSteps(reader, run)),
-      kernels_(reader, run), usual_(usual)
+      kernels_(reader, run), usual_(usual), names_(textsOf(reader))
 {
-}
-
-const PathGraphs::NameFacts& PathGraphs::factsOf(StringId name)
-{
-    const auto [known, isNew] = names_.try_emplace(name);
-    if (isNew && name) {
-        const std::string_view text = reader_.text(name);
-        known->second = {.loadsData = analysis::loadsData(text),
-                         .takesFromWorkers = analysis::takesFromWorkers(text)};
-    }
-    return known->second;
 }
 
 std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval time, std::int64_t most)
@@ -71,7 +79,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
                   [this](const Range& range) { return computedSteps_.contains(range.thread); });
     batch_.frames.clear();
     reader_.eachFrame(window, [this](const Frame& frame) {
-        if (factsOf(frame.name).loadsData)
+        if (names_.loads(frame.name))
             batch_.frames.push_back(frame);
         return true;
     });
@@ -89,21 +97,20 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
          .topology = topology_,
          .textOf = textsOf(reader_),
          .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
-         .usual = usual_,
+         .usual = usual_.lags(),
          .shortestTake = shortestTake_,
          .onGpu = counts_.deviceEvents > 0});
 }
 
 void PathGraphs::addBatchesAround(analysis::Interval time)
 {
-    const auto takes = [this](const auto& event) { return factsOf(event.name).takesFromWorkers; };
+    const auto takes = [this](const auto& event) { return names_.takesFromWorkers(event.name); };
     const bool takesBatches = std::ranges::any_of(batch_.ranges, takes) ||
                               std::ranges::any_of(batch_.ops, takes) ||
                               std::ranges::any_of(batch_.frames, takes);
     if (!takesBatches)
         return;
-    if (!shortestTake_)
-        findShortestTake();
+    shortestTake_ = usual_.shortestTake(reader_, names_);
     constexpr int kSteps = 3;
     const store::EventWindow around{
         .run = run_, .from = time.start - kSteps * time.length(), .to = time.end + kSteps * time.length()};
@@ -117,23 +124,6 @@ void PathGraphs::addBatchesAround(analysis::Interval time)
     reader_.eachRange(around, add(batch_.ranges));
     reader_.eachOp(around, add(batch_.ops));
     reader_.eachFrame(around, add(batch_.frames));
-}
-
-void PathGraphs::findShortestTake()
-{
-    std::unordered_map<ThreadId, std::vector<analysis::Interval>> takes;
-    const auto note = [&](const auto& event) {
-        if (factsOf(event.name).takesFromWorkers)
-            takes[event.thread].push_back({event.start, event.end});
-        return true;
-    };
-    reader_.eachRange({.run = run_}, note);
-    reader_.eachOp({.run = run_}, note);
-    reader_.eachFrame({.run = run_}, note);
-    shortestTake_ = Nanoseconds::max();
-    for (auto& [thread, list] : takes)
-        for (const analysis::Interval& outermost : analysis::unionOf(std::move(list)))
-            shortestTake_ = std::min(*shortestTake_, outermost.length());
 }
 
 void PathGraphs::eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take)

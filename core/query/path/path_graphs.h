@@ -2,6 +2,7 @@
 
 #include "core/analysis/path/launch_lag.h"
 #include "core/analysis/path/recorded_graph.h"
+#include "core/analysis/time/data_loading.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/store/run_reader.h"
@@ -11,9 +12,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -56,16 +57,32 @@ private:
     Nanoseconds longest_{0};
 };
 
-/// The usual lags of a run, from its first activities.
-analysis::UsualLags usualLagsOf(const store::RunReader& reader, RunId run, const TopologyIndex& topology);
+/// What a run usually needs, read from events anywhere in it. Any thread.
+class UsualTimes {
+public:
+    UsualTimes(const store::RunReader& reader, RunId run, const TopologyIndex& topology);
+
+    /// From its first activities.
+    const analysis::UsualLags& lags() const { return lags_; }
+    /// The shortest take of a batch from other processes in the whole run: where each batch is waited for in a view, only others tell
+    /// how long one that is ready takes. The first one who asks reads the run.
+    /// \param reader  of the thread that asks
+    /// \param names   likewise
+    Nanoseconds shortestTake(const store::RunReader& reader, analysis::DataNames& names) const;
+
+private:
+    const RunId run_;
+    analysis::UsualLags lags_;
+    mutable std::once_flag isRead_;
+    mutable Nanoseconds shortestTake_{};
+};
 
 /// Reads the graphs of stretches of time of one run, each event once. One thread.
 class PathGraphs {
 public:
-    /// \param reader, topology  must outlive this object
-    /// \param usual             of this run
+    /// \param reader, topology, usual  of this run; must outlive this object
     PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
-               const analysis::UsualLags& usual);
+               const UsualTimes& usual);
 
     /// The graph of the events that overlap `time` or begin when it ends.
     /// \return  none if more than `most` ranges, ops, calls and activities do
@@ -78,16 +95,8 @@ public:
     void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
 
 private:
-    /// What the name of an event says.
-    struct NameFacts {
-        bool loadsData = false;
-        bool takesFromWorkers = false;
-    };
-    const NameFacts& factsOf(StringId name);
     /// Adds the times shortly before and after in which threads took batches: they tell how long one takes.
     void addBatchesAround(analysis::Interval time);
-    /// Of the whole run: where each batch is waited for in a view, only others tell how long one that is ready takes.
-    void findShortestTake();
 
     const store::RunReader& reader_;
     const RunId run_;
@@ -97,9 +106,9 @@ private:
     const ByTime<Collective> collectives_;
     const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
-    const analysis::UsualLags usual_;
-    std::optional<Nanoseconds> shortestTake_; ///< none: not looked for
-    std::unordered_map<StringId, NameFacts> names_;
+    const UsualTimes& usual_;
+    std::optional<Nanoseconds> shortestTake_; ///< none: not needed so far
+    analysis::DataNames names_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };
 

@@ -54,7 +54,7 @@ class PathFollower {
 public:
     /// \param topology  must outlive this object, as the reader and the query must
     PathFollower(const store::RunReader& reader, const PathQuery& query, RunId run,
-                 const TopologyIndex& topology, const analysis::UsualLags& usual)
+                 const TopologyIndex& topology, const UsualTimes& usual)
         : reader_(reader), query_(query), topology_(topology), graphs_(reader, run, topology, usual),
           texts_(textsOf(reader)), selection_(query.rangeGlob, texts_),
           window_(windowOf(reader, run, query.span))
@@ -302,7 +302,7 @@ private:
         table.rowsOfRun = std::ssize(steps);
         std::vector<Group> groups = groupsOf(steps);
         const std::int64_t events = counts.ranges + counts.ops + counts.apiCalls + counts.deviceEvents;
-        const analysis::UsualLags usual = usualLagsOf(reader_, run_.run, filter_.topology());
+        const UsualTimes usual(reader_, run_.run, filter_.topology());
         if (threadsFor(groups, events) > 1)
             readTogether(groups, threadsFor(groups, events), usual);
         std::optional<PathFollower> follower;
@@ -391,7 +391,7 @@ private:
     }
 
     /// Leaves groups out that have more than a thread's part of the events that may be in memory.
-    void readTogether(std::vector<Group>& groups, std::int64_t threads, const analysis::UsualLags& usual)
+    void readTogether(std::vector<Group>& groups, std::int64_t threads, const UsualTimes& usual)
     {
         const std::int64_t most = query_.mostEvents / threads;
         std::atomic<std::size_t> next = 0;

@@ -97,8 +97,8 @@ public:
     WhatIfReading(const store::RunReader& reader, const WhatIfQuery& query,
                   const std::function<bool()>& cancelled)
         : reader_(reader), query_(query), cancelled_(cancelled), run_(chooseRun(reader, query.run)),
-          filter_(reader, run_.run, query.topology),
-          graphs_(reader, run_.run, filter_.topology(), usualLagsOf(reader, run_.run, filter_.topology())),
+          filter_(reader, run_.run, query.topology), usual_(reader, run_.run, filter_.topology()),
+          graphs_(reader, run_.run, filter_.topology(), usual_),
           onGpu_(reader.counts(run_.run).deviceEvents > 0)
     {
         for (const WorkScale& scale : query.scales)
@@ -347,6 +347,7 @@ private:
     const std::function<bool()>& cancelled_;
     store::RunRecord run_;
     ProcessFilter filter_;
+    const UsualTimes usual_;
     PathGraphs graphs_;
     bool areSteps_ = false; ///< otherwise the whole recording is one
     bool hasGraphBranches_ = false;
