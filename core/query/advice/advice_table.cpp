@@ -2,6 +2,7 @@
 
 #include "core/query/advice/advisor.h"
 #include "core/query/ranks/rank_tables.h"
+#include "core/query/runs/per_step.h"
 #include "core/query/runs/run_tables.h"
 #include "core/query/runs/side_reading.h"
 
@@ -11,7 +12,7 @@ namespace tilescope::query {
 
 double AdviceTable::perStep(Nanoseconds time) const
 {
-    return steps > 0 ? static_cast<double>(time.count()) / static_cast<double>(steps) : 0;
+    return meanStep(time, steps);
 }
 
 double AdviceTable::percent(Nanoseconds time) const

@@ -4,6 +4,7 @@
 #include "core/base/quantity.h"
 #include "core/base/shell_word.h"
 #include "core/query/advice/advice_words.h"
+#include "core/query/runs/per_step.h"
 #include "core/query/steps/step_tables.h"
 
 #include <fmt/format.h>
@@ -133,7 +134,7 @@ double Advisor::countOf(const Stake& stake) const
     double count = 0;
     for (const analysis::StakePart& part : stake.parts)
         count += static_cast<double>(part.count);
-    return count / static_cast<double>(std::max<std::int64_t>(1, table_.steps));
+    return meanStep(count, table_.steps);
 }
 
 std::string Advisor::countText(const Stake& stake, std::string_view one, std::string_view several) const

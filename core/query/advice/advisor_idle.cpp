@@ -3,6 +3,7 @@
 #include "core/analysis/advice/fragmentation.h"
 #include "core/analysis/time/unrecorded_work.h"
 #include "core/base/quantity.h"
+#include "core/query/runs/per_step.h"
 #include "core/query/steps/step_tables.h"
 
 #include <algorithm>
@@ -92,8 +93,7 @@ std::string Advisor::costliest(std::initializer_list<HostCause> causes, Nanoseco
     if (least > static_cast<double>(stake.count()))
         return {};
     const auto ofAMeanStep = [this](double time) {
-        return quantity::withUnit(time / static_cast<double>(std::max<std::int64_t>(1, table_.steps)),
-                                  Unit::Nanoseconds);
+        return quantity::withUnit(meanStep(time, table_.steps), Unit::Nanoseconds);
     };
     return " Most at " + line.place + ": " + ofAMeanStep(static_cast<double>(line.time.count())) +
            (line.interval

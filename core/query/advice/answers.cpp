@@ -12,6 +12,7 @@
 #include "core/query/advice/answer_figures.h"
 #include "core/query/advice/rank_answers.h"
 #include "core/query/ranks/rank_tables.h"
+#include "core/query/runs/per_step.h"
 #include "core/query/runs/side_reading.h"
 #include "core/query/runs/traced_pieces.h"
 #include "core/query/steps/step_tables.h"
@@ -53,10 +54,7 @@ struct Subject {
     {
         return show(traced.onGpu ? "kernels" : "ops") + " --range " + shellWord(range);
     }
-    double perStep(Nanoseconds time) const
-    {
-        return traced.steps > 0 ? static_cast<double>(time.count()) / static_cast<double>(traced.steps) : 0;
-    }
+    double perStep(Nanoseconds time) const { return meanStep(time, traced.steps); }
 };
 
 using Chosen = std::function<bool(const Piece&)>;
@@ -337,7 +335,7 @@ Answer instances(const Subject& subject)
             count += piece.phase == phase ? piece.instances : 0;
         if (count == 0)
             continue;
-        const double perStep = static_cast<double>(count) / static_cast<double>(subject.traced.steps);
+        const double perStep = meanStep(static_cast<double>(count), subject.traced.steps);
         answer.figures.push_back({std::string(phase) + ", " + subject.what(true) + " a step", perStep});
         list += (list.empty() ? "" : ", ") + countText(perStep) + " in " + phase;
     }

@@ -2,6 +2,7 @@
 
 #include "core/analysis/waiting/host_lead.h"
 #include "core/analysis/waiting/idle_places.h"
+#include "core/query/runs/per_step.h"
 #include "core/query/runs/process_filter.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/time_span.h"
@@ -60,10 +61,7 @@ struct PeerWait {
     Nanoseconds time{0};      ///< in which no compute kernel of the process runs either
     bool isOnHost = false;    ///< the collectives are the host's: its GPU may be idle
 
-    double perStep() const
-    {
-        return static_cast<double>(time.count()) / static_cast<double>(steps > 0 ? steps : 1);
-    }
+    double perStep() const { return meanStep(time, steps); }
 };
 
 /// What a recording says of the idle time of its GPUs, read once for several tables. Immutable.

@@ -72,10 +72,7 @@ struct GpuIdle {
     Nanoseconds busy{0};
     std::int64_t steps = 0; ///< that they are of; 0: not of steps
 
-    double perStep(Nanoseconds time) const
-    {
-        return static_cast<double>(time.count()) / static_cast<double>(steps > 0 ? steps : 1);
-    }
+    double perStep(Nanoseconds time) const { return meanStep(time, steps); }
 };
 
 struct WaitingTable {
@@ -106,17 +103,11 @@ struct WaitingTable {
     {
         return perStep(row, static_cast<double>(row.idle.count()));
     }
-    static double perStep(const WaitingRow& row, double time)
-    {
-        return time / static_cast<double>(row.steps > 0 ? row.steps : 1);
-    }
+    static double perStep(const WaitingRow& row, double time) { return meanStep(time, row.steps); }
     /// The same of a sum over all processes: for the mean GPU.
     double perGpuStep(Nanoseconds time) const;
     /// The same for the mean process, ns.
-    double perProcessStep(Nanoseconds time) const
-    {
-        return static_cast<double>(time.count()) / static_cast<double>(processSteps);
-    }
+    double perProcessStep(Nanoseconds time) const { return meanStep(time, processSteps); }
 };
 
 /// Why the GPUs were idle, of each process.
