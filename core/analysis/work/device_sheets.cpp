@@ -65,6 +65,19 @@ bool hasWord(std::string_view name, std::string_view word)
 
 } // namespace
 
+std::optional<Precision> precisionInName(std::string_view shortName)
+{
+    constexpr std::array<std::pair<std::string_view, Precision>, 5> kWords{{{"fp8", Precision::Fp8},
+                                                                            {"bf16", Precision::Bf16},
+                                                                            {"fp16", Precision::Fp16},
+                                                                            {"tf32", Precision::Tf32},
+                                                                            {"fp32", Precision::Fp32}}};
+    for (const auto& [word, precision] : kWords)
+        if (shortName.find(word) != std::string_view::npos)
+            return precision;
+    return {};
+}
+
 Ceilings DeviceSheet::ceilings(Precision precision) const
 {
     const auto found = flops.find(precision);

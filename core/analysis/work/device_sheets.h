@@ -12,6 +12,9 @@
 
 namespace tilescope::analysis {
 
+/// The precision of the values that a kernel multiplies, where its short name has one: fp8, bf16, fp16, tf32, fp32.
+std::optional<Precision> precisionInName(std::string_view shortName);
+
 /// What a data sheet promises of one device.
 struct DeviceSheet {
     std::string name;

@@ -53,12 +53,11 @@ ProductFormat formatOfProducts(const std::vector<AdviceTrace>& traces)
             const ActivityKind& kind = trace.kinds[activity.kind];
             if (kind.family != analysis::KernelFamily::Matmul)
                 continue;
-            const bool isFp32 = analysis::multipliesOutsideTensorCores(kind.fullName);
-            const auto* const format = std::ranges::find_if(kFormats, [&](const ProductFormat& each) {
-                return isFp32 ? each.precision == Precision::Fp32
-                              : kind.name.find(each.name) != std::string::npos;
-            });
-            if (format != std::end(kFormats))
+            const std::optional<Precision> precision = analysis::multipliesOutsideTensorCores(kind.fullName)
+                                                           ? Precision::Fp32
+                                                           : analysis::precisionInName(kind.name);
+            if (const auto* const format = std::ranges::find(kFormats, precision, &ProductFormat::precision);
+                format != std::end(kFormats))
                 times[format] += static_cast<double>((activity.time.end - activity.time.start).count());
         }
     const auto most = std::ranges::max_element(times, {}, [](const auto& each) { return each.second; });

@@ -323,17 +323,12 @@ private:
     /// By the data sheet, at the precision in the kernel's name.
     DeviceCeilings ceilingsFor(const MetricsRow& row) const
     {
-        constexpr std::array<std::pair<std::string_view, Precision>, 4> kPrecisions{
-            {{"fp8", Precision::Fp8},
-             {"bf16", Precision::Bf16},
-             {"fp16", Precision::Fp16},
-             {"tf32", Precision::Tf32}}};
-        for (const auto& [word, precision] : kPrecisions)
-            if (sheet_ && row.shortName.find(word) != std::string::npos)
-                return {.sheet = sheet_->ceilings(precision),
-                        .measuredFrom = "not measured",
-                        .sheetFrom = sheet_->name + ", " + sheet_->source};
-        return usual_;
+        const std::optional<Precision> precision = analysis::precisionInName(row.shortName);
+        if (!sheet_ || !precision || *precision == Precision::Fp32)
+            return usual_;
+        return {.sheet = sheet_->ceilings(*precision),
+                .measuredFrom = "not measured",
+                .sheetFrom = sheet_->name + ", " + sheet_->source};
     }
 
     MetricValue valueOf(const MetricSamples& samples, std::size_t metric, Nanoseconds time) const
