@@ -44,6 +44,11 @@ bool isDerived(std::string_view table)
     return std::ranges::find(kDerivedTables, table) != std::end(kDerivedTables);
 }
 
+bool isMadeAgain(std::string_view table)
+{
+    return isDerived(table) && table != "path_total";
+}
+
 void Chunk::add(std::int64_t rowId, const RowDigest& digest)
 {
     first = rows == 0 ? rowId : std::min(first, rowId);

@@ -31,11 +31,13 @@ inline constexpr int kFirstWithChecksums = 13;
 /// chunk's row is negligible.
 inline constexpr std::size_t kChunkRows = 512;
 
-/// Tables that are made from the events of a run when it ends, and again when it is copied.
+/// Tables that are made from the events of a run when it ends.
 inline constexpr std::string_view kDerivedTables[] = {"track",          "track_data",       "kernel_total",
                                                       "range_total",    "step_total",       "op_total",
                                                       "activity_total", "allocation_total", "path_total"};
 bool isDerived(std::string_view table);
+/// Whether a table is made again when a run is copied: the store can. What critical paths spend their time on it copies.
+bool isMadeAgain(std::string_view table);
 
 /// A row of the table `chunk`.
 struct Chunk {
