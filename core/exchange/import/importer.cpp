@@ -1,5 +1,6 @@
 #include "core/exchange/import/importer.h"
 
+#include "core/base/current_error.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/shell_word.h"
@@ -8,6 +9,7 @@
 #include "core/exchange/import/kineto/inflated_file.h"
 #include "core/exchange/import/kineto/kineto_importer.h"
 #include "core/exchange/import/nsys/nsys_importer.h"
+#include "core/exchange/import/path_totals.h"
 #include "core/exchange/import/recording/working_importer.h"
 #include "core/exchange/import/rpd/rpd_importer.h"
 #include "core/exchange/import/rules/repeated_files.h"
@@ -19,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 namespace tilescope::exchange {
 
@@ -301,6 +304,14 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
                                  .format = std::string(importers.front()->format()),
                                  .stepsBy = stepsBy},
                                 output, watchRun);
+    try {
+        storePathTotals(output, result.run, watchRun);
+    } catch (const std::exception&) {
+        // The recording is whole without them.
+        result.summary +=
+            "\nthe critical paths could not be stored, and are found when they are asked for: " +
+            currentError().sentence();
+    }
     return result;
 }
 

@@ -3,7 +3,6 @@
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
 #include "core/exchange/import/foreign_rows.h"
-#include "core/exchange/import/path_totals.h"
 #include "core/exchange/import/rules/activity_owners.h"
 #include "core/exchange/import/rules/event_times.h"
 #include "core/exchange/import/run_assembly.h"
@@ -546,9 +545,7 @@ RunId TraceBuilder::finish(const ForeignHeader& header, const std::filesystem::p
     for (const auto& [key, number, process] : impl_->processNumbers)
         addEnvironment({.key = keyOfProcess(key, areSeveral ? process : ProcessIndex{}),
                         .value = std::to_string(number)});
-    const RunId run = assembleRun(impl_->trace, header, output, watch);
-    storePathTotals(output, run, watch);
-    return run;
+    return assembleRun(impl_->trace, header, output, watch);
 }
 
 } // namespace tilescope::exchange

@@ -19,6 +19,7 @@
 #include "tests/support/simulator/random_program.h"
 #include "tests/support/temporary_folder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -570,6 +571,27 @@ TEST_F(StoredTotals, OfPathsAreStoredWithLargeImportsAndStayWithCopies)
     }
     EXPECT_TRUE(store::RunReader(file).pathTotals(RunId{1}).empty());
     EXPECT_EQ(pathText(store::RunReader(file), RunId{1}), stored);
+}
+
+/// Without them, the recording is whole.
+TEST_F(StoredTotals, OfPathsThatCannotBeStoredLoseNoImport)
+{
+    std::vector<fs::path> files;
+    std::ofstream(files.emplace_back(folder_ / "long.json")) << longTrace();
+    const fs::path file = folder_ / "long.tscope";
+    const fs::path moved = folder_ / "moved.tscope";
+    const ImportResult result = importFiles(files, file, [&](double done) {
+        if (done >= 1 && fs::exists(file) &&
+            store::RunReader(file).runs().front().result.status == RunStatus::Ok)
+            fs::rename(file, moved);
+        return true;
+    });
+    ASSERT_TRUE(fs::exists(moved));
+    fs::rename(moved, file);
+    EXPECT_THAT(result.summary, ::testing::HasSubstr("the critical paths could not be stored"));
+    const store::RunReader reader(file);
+    EXPECT_TRUE(reader.pathTotals(RunId{1}).empty());
+    EXPECT_EQ(pathTotalsOf(reader, RunId{1}).size(), 3U);
 }
 
 TEST_F(StoredTotals, OfAnyRunShowWhatItsEventsShow)
