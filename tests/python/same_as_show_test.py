@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import unittest
+import unittest.mock
 import warnings
 
 import recordings
@@ -142,6 +143,22 @@ class SameAsShow(unittest.TestCase):
                 expected = [{name: value for name, value in row.items() if name not in ("why", "typical", "type", "source")} for row in shown(file, "steps")]
                 found = [{name: row[name] for name in row if name not in ("start", "end")} for row in opened(file).steps()]
                 self.assertEqual(found, expected)
+
+    def test_steps_without_a_program(self):
+        for file in files():
+            with self.subTest(file=file.name), unittest.mock.patch("tilescope._recording.has_program", return_value=False):
+                expected = [None if row["verdict"] in ("GPU-bound", "launch-bound", "data-bound", "rank-bound") else row["verdict"]
+                            for row in shown(file, "steps")]
+                self.assertEqual([row["verdict"] for row in opened(file).steps()], expected)
+
+    def test_paths(self):
+        for file in files():
+            with self.subTest(file=file.name):
+                recording = opened(file)
+                for run in recording.runs():
+                    found = list(recording.paths(run["run"]))
+                    expected = [{name: row[name] for name in found[0]} for row in shown(file, "path", "--run", run["run"])] if found else []
+                    self.assertEqual(found, expected)
 
     def test_waiting(self):
         file = recordings.waited()

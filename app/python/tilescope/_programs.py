@@ -33,15 +33,24 @@ def program(wanted_by):
 
     wanted_by  what needs it, for the error
     """
-    named = os.environ.get("TILESCOPE_PROGRAM")
-    own = os.path.join(FOLDER, "bin", "tilescope")
-    # A relative element of PATH would run a program of the current folder.
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
-    program = named or (own if os.path.exists(own) else shutil.which("tilescope", path=os.pathsep.join(folders)))
+    program = _found()
     if not program:
         raise Error(wanted_by, "the program tilescope was not found",
                     "put its folder into PATH, or install the wheel that `packaging/dev wheel` makes")
     return os.path.realpath(program)
+
+
+def has_program():
+    """Whether program() finds the command line."""
+    return bool(_found())
+
+
+def _found():
+    named = os.environ.get("TILESCOPE_PROGRAM")
+    own = os.path.join(FOLDER, "bin", "tilescope")
+    # A relative element of PATH would run a program of the current folder.
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    return named or (own if os.path.exists(own) else shutil.which("tilescope", path=os.pathsep.join(folders)))
 
 
 def _required(path):

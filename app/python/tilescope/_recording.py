@@ -10,7 +10,7 @@ import subprocess
 import warnings
 
 from tilescope import _counters, _steps
-from tilescope._programs import program
+from tilescope._programs import has_program, program
 from tilescope._store import VERIFY, Error, connected, is_being_written, version_of
 from tilescope._tables import Builder, from_json, integer, nullable, real, text
 
@@ -65,6 +65,9 @@ _STEPS = (integer("run"), integer("step"), nullable("rank"), nullable("process")
           integer("start", "ns"), integer("end", "ns"), integer("wall_ns", "ns"),
           nullable("gpu_busy_ns", "ns"), nullable("idle_launch_ns", "ns"), nullable("sync_ns", "ns"),
           nullable("overhead_ns", "ns"), nullable("unexplained_ns", "ns"), text("verdict"))
+_PATHS = (integer("run"), nullable("rank"), nullable("process"), nullable("pid"), nullable("step"), integer("start_ns", "ns"),
+          *(integer(name, "ns") for name in ("wall_ns", "host_ns", "launch_ns", "compute_ns", "memory_ns", "communication_ns",
+                                             "data_loading_ns", "synchronization_ns", "unexplained_ns")), text("bound"))
 _KERNELS_BY_NAME = (integer("run"), text("name"), text("short_name"), integer("instances"), integer("steps"),
                     real("instances_per_step"), integer("total_ns", "ns"), integer("avg_ns", "ns"),
                     integer("min_ns", "ns"), integer("max_ns", "ns"), real("percent", "%"))
@@ -283,13 +286,22 @@ class Recording:
     def steps(self, run=None):
         """The parts of the wall time of each traced step: those of `tilescope show FILE steps`.
 
-        gpu_busy_ns and the four kinds of idle time add up to wall_ns; they are missing if no GPU was traced.
+        gpu_busy_ns and the four kinds of idle time add up to wall_ns; they are missing if no GPU was traced. Whether a busy GPU, or the
+        launches of an idle one, limit a step needs more than these parts: `verdict` is then what the program tilescope says, and
+        missing where there is no such program.
         """
         builder = self._builder(_STEPS)
         with self._connected(run) as connection:
             for each in [run] if run is not None else _run_numbers(connection):
-                builder.add(list(_steps_of(connection, each)))
+                builder.add(self._judged(list(_steps_of(connection, each)), each))
         return builder.table()
+
+    def paths(self, run=None):
+        """What the critical path of each step spends its time on: the rows of `tilescope show FILE path`, which this runs.
+
+        The kinds of time add up to wall_ns.
+        """
+        return self._shown("path", _PATHS, [], run)
 
     def waiting(self, run=None, group="line", step=None, rank=None):
         """What the GPUs of a run wait for: the rows of `tilescope show FILE waiting`, which this runs.
@@ -319,20 +331,36 @@ class Recording:
         builder = self._builder(columns)
         with self._connected(run) as connection:
             numbers = [run] if run is not None else _run_numbers(connection)
-        command = [program("tilescope.Recording." + table), "show", os.path.abspath(self.path), table, "--format", "json", *options]
         for number in numbers:
-            made = subprocess.run([*command, "--run", str(number)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            if made.returncode != 0:
-                lines = made.stderr.decode("utf-8", "replace").strip().splitlines()
-                raise Error(self.path, "`tilescope show` failed: {}".format(lines[-1] if lines else made.returncode))
             rows = []
-            for row in json.loads(made.stdout.decode("utf-8")):
+            for row in self._shown_rows(table, options, number):
                 row = change(row)
                 values = (row[column.name] for column in columns)
                 rows.append(tuple(value.encode("utf-8") if isinstance(value, str) else int(value) if isinstance(value, bool) else value
                                   for value in values))
             builder.add(rows)
         return builder.table()
+
+    def _shown_rows(self, table, options, number):
+        command = [program("tilescope.Recording." + table), "show", os.path.abspath(self.path), table, "--format", "json", *options]
+        made = subprocess.run([*command, "--run", str(number)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if made.returncode != 0:
+            lines = made.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise Error(self.path, "`tilescope show` failed: {}".format(lines[-1] if lines else made.returncode))
+        return json.loads(made.stdout.decode("utf-8"))
+
+    def _judged(self, rows, run):
+        """Rows of _STEPS, with the program's verdict on steps that the parts of their time alone do not decide."""
+        number, step, process, verdict = (next(i for i, column in enumerate(_STEPS) if column.name == name)
+                                          for name in ("run", "step", "process", "verdict"))
+        if all(row[verdict] not in _steps.UNDECIDED for row in rows):
+            return rows
+        known = {}
+        if has_program():
+            known = {(each["run"], each["step"], each["process"]): each["verdict"].encode("utf-8")
+                     for each in self._shown_rows("steps", [], run)}
+        return [row if row[verdict] not in _steps.UNDECIDED else
+                (*row[:verdict], known.get((row[number], row[step], row[process])), *row[verdict + 1:]) for row in rows]
 
     # --- reading ---------------------------------------------------------------------------------------------------
 

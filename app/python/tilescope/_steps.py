@@ -6,6 +6,7 @@ GPU_BOUND_SHARE = 0.85
 LONGEST_LAUNCH = 1000000  # ns that a launch explains after its call has returned
 LONG_CALL = 100000  # ns; shorter calls return almost at once
 MOST_JUDGED = 2000000  # events of a run in which unrecorded() is looked for
+UNDECIDED = (b"GPU-bound", b"launch-bound")  # verdicts that need more than the parts of the time
 MUCH_UNRECORDED = 0.05  # share of a step's wall time from which it is not judged
 
 
