@@ -175,11 +175,17 @@ std::string Advisor::placeText(Nanoseconds stake) const
 {
     // Few calls that take most of the time prepare something: they are not what every step needs.
     constexpr std::int64_t kFifth = 5; // of the idle time
-    constexpr std::int64_t kMany = 3;
+    constexpr std::int64_t kHalf = 2;
+    constexpr std::int64_t kUnlike = 10;
     constexpr Nanoseconds kLong{2'000'000};
     const std::optional<WaitingPlaceFact>& place = waiting_.place();
-    if (!place || place->time > stake || kFifth * place->time < idle_ || kMany * place->most > place->count ||
-        place->longest < kLong)
+    if (!place || place->time > stake || kFifth * place->time < idle_ || kHalf * place->most > place->count ||
+        place->longest < kLong || place->time < kUnlike * place->most * place->median)
+        return {};
+    // Other findings name these.
+    if (kHalf * waiting_.timeOf({HostCause::GarbageCollection, HostCause::Logging, HostCause::DataLoading,
+                                 HostCause::Compilation, HostCause::Import}) >=
+        place->time)
         return {};
     std::string text = " Between " + place->from + " and " + place->to + ", " + std::to_string(place->most) +
                        " of " + std::to_string(place->count) + " waits take 90 % of " +

@@ -76,7 +76,8 @@ WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
                                        .interval = part.interval}});
     module_ = outermostForward(records);
     for (const WaitingRow& row : waitingTable(records, WaitingGroup::Place).rows)
-        if (row.line && row.next && row.count && row.most && row.longest) { // the first has most time
+        if (row.line && row.next && row.count && row.most && row.median &&
+            row.longest) { // the first has most time
             const auto text = [](const CodeLine& line) {
                 return line.file + ":" + std::to_string(line.line);
             };
@@ -86,6 +87,7 @@ WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
                       .count = *row.count,
                       .most = *row.most,
                       .work = row.work,
+                      .median = *row.median,
                       .longest = *row.longest};
             break;
         }

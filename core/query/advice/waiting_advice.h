@@ -25,6 +25,7 @@ struct WaitingPlaceFact {
     std::int64_t count = 0; ///< idle intervals
     std::int64_t most = 0;  ///< of them, the longest ones, which take 90 % of the time
     std::string work = {};  ///< name of the kernel, copy or memset that ended the longest
+    Nanoseconds median{0};  ///< of all
     Nanoseconds longest{0};
 };
 

@@ -331,6 +331,44 @@ TEST_F(WaitingTables, AdviceNamesNoLineThatTakesMoreThanIsAtStake)
     EXPECT_THAT(little, Not(HasSubstr("Most at")));
 }
 
+/// The sentence about launches of four steps, in each of which five pairs of kernels follow each other. Before the second kernel of
+/// the first pair the host does something for 5 ms.
+std::string launchingAt(const std::filesystem::path& file, std::uint32_t does)
+{
+    constexpr std::int64_t kStep = 10'000'000;
+    testing::FakeTrace trace;
+    HostSamples samples{.stacks = {{kNoStack, "train.py(3): step", 7}, {kNoStack, "train.py(3): step", 9}},
+                        .threads = {{ThreadId{1}, {}}}};
+    std::vector<HostSample>& taken = samples.threads[0].samples;
+    for (int i = 0; i < 4; ++i) {
+        std::int64_t at = kStep * (i + 1);
+        trace.step(i, at, at + 5'220'000);
+        const auto launch = [&](std::uint32_t stack) {
+            taken.push_back({timestampAt(at), stack, SampleState::kLaunch});
+            trace.kernel("a", at + 4'000, at + 8'000).launchedAt(at);
+        };
+        for (int pair = 0; pair < 5; ++pair) {
+            launch(0);
+            const std::int64_t next = at + (pair == 0 ? 5'000'000 : 30'000);
+            for (std::int64_t sample = at + 50'000; sample < next; sample += 100'000)
+                taken.push_back({timestampAt(sample), 1, does});
+            at = next;
+            launch(1);
+            at += 20'000;
+        }
+    }
+    return sentenceOf(analysis::AdviceRule::LaunchBound, file, trace, std::move(samples));
+}
+
+TEST_F(WaitingTables, AdviceTellsOfPlacesWhereFewWaitsAreLong)
+{
+    EXPECT_THAT(launchingAt(folder_ / "long.tscope", SampleState::kRan),
+                HasSubstr("Between train.py:7 and train.py:9, 4 of 20 waits take 90 % of "));
+    EXPECT_THAT(launchingAt(folder_ / "collects.tscope", SampleState::kRan | SampleState::kCollects),
+                Not(HasSubstr("Between")))
+        << "another finding tells of it";
+}
+
 TEST_F(WaitingTables, AdviceNamesTheLineOfAWaitAfterTheLastLaunchOfAStep)
 {
     constexpr std::int64_t kStep = 10'000'000;
