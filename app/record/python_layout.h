@@ -53,6 +53,9 @@ struct PythonLayout {
     static constexpr int kHash = 24;        ///< of text
     static constexpr int kTextState = 32;   ///< how its characters are stored
     static constexpr int kBytesData = 32;
+    static constexpr int kFlags = 36;           ///< of a code object, up to 3.10, an int
+    static constexpr int kOfGenerators = 0x2a0; ///< of them: a generator, coroutine or asynchronous generator
+    static constexpr int kFrameOfGenerator = 1; ///< owner, from 3.11 on
     static constexpr int kFrameOfInterpreter =
         3; ///< owner of frames that are not those of functions, from here on
     static constexpr int kMostFrameBytes = 128;

@@ -44,6 +44,22 @@ std::size_t StackReader::sameFrames(std::size_t depth) const
     return same;
 }
 
+bool StackReader::isOfGenerator(const GuardedMemory& memory, const RawFrame& frame) const
+{
+    if (layout_.owner >= 0)
+        return frame.owner == PythonLayout::kFrameOfGenerator;
+    int flags = 0;
+    return !memory.read(&flags, frame.code + PythonLayout::kFlags, sizeof(flags)) ||
+           (flags & PythonLayout::kOfGenerators) != 0;
+}
+
+bool StackReader::hasCaller(const GuardedMemory& memory, const RawFrame& frame) const
+{
+    std::array<char, PythonLayout::kMostFrameBytes> bytes{};
+    return !memory.read(bytes.data(), frame.at, static_cast<std::size_t>(layout_.frameBytes)) ||
+           rawFrame(layout_, bytes.data(), frame.at).previous != 0;
+}
+
 bool StackReader::isInInstruction(const GuardedMemory& memory, std::uintptr_t state)
 {
     std::uintptr_t innermost = 0;
@@ -82,14 +98,20 @@ std::size_t StackReader::read(const GuardedMemory& memory, std::uintptr_t state,
         stack.depth = depth;
         at_ = nanosecondsOf(TraceClock::now());
         isInCall_ = log && log->isInCall();
-        if (at != 0 || depth == 0 || readAll(memory, found_, depth, again_) != depth)
+        if (at != 0 || depth == 0 || isOfGenerator(memory, found_[depth - 1]) ||
+            readAll(memory, found_, depth, again_) != depth)
             continue;
         const std::size_t same = sameFrames(depth);
         std::uintptr_t innermost = 0;
-        if (same == depth && innermostFrame(memory, layout_, state, innermost) && innermost == found_[0].at)
+        const bool isInnermost =
+            innermostFrame(memory, layout_, state, innermost) && innermost == found_[0].at;
+        // Nor is that of a generator which is being made, and is not marked as one yet.
+        if (same == 0 || hasCaller(memory, found_[depth - 1]))
+            continue;
+        if (same == depth && isInnermost)
             return depth;
         // Short calls come and go: their callers were there all the while.
-        if (reading + 1 == kReadings && same > 0) {
+        if (reading + 1 == kReadings) {
             std::copy_n(found_.begin() + static_cast<std::ptrdiff_t>(depth - same), same,
                         stack.frames.begin());
             return stack.depth = same;

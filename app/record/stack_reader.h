@@ -50,6 +50,10 @@ private:
 
     std::size_t readAll(const GuardedMemory& memory, const Frames& frames, std::size_t count, Frames& into);
     std::size_t sameFrames(std::size_t depth) const;
+    /// A generator that pauses has no caller, so that its frame may look like the outermost one.
+    bool isOfGenerator(const GuardedMemory& memory, const RawFrame& frame) const;
+    /// Whether the frame, which had no caller before, has one now, or cannot be read.
+    bool hasCaller(const GuardedMemory& memory, const RawFrame& frame) const;
 
     const PythonLayout& layout_;
     Frames guess_{};

@@ -112,31 +112,6 @@ TEST_F(RecordLimits, LeavesTheMemoryToAProgramThatMayHaveLittle)
     EXPECT_EQ(kernelCounts()["gemm"], 3);
 }
 
-/// The system tells for how long a thread had no core when it gets one again, which may be many samples later.
-TEST_F(RecordLimits, TellsAHostWithoutACoreFromOneThatWaits)
-{
-    script("cupy.py", ""); // its import starts the reading of stacks
-    const std::string text =
-        "import ctypes, os, subprocess, time\n"
-        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-        "cupti = ctypes.CDLL('" CUPTI_LIBRARY "', ctypes.RTLD_GLOBAL)\n"
-        "ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH']).InitializeInjection()\n"
-        "import cupy\n"
-        "others = [subprocess.Popen(['sh', '-c', 'while :; do :; done']) for _ in range(12)]\n"
-        "until = time.monotonic() + 5\n"
-        "while time.monotonic() < until:\n"
-        "    cupti.fakeLaunch(b'kernel')\n"
-        "    sum(range(20000))\n"
-        "for other in others:\n"
-        "    other.kill()\n";
-    ASSERT_EQ(record({PYTHON_PROGRAM, script("busy.py", text)}).code, 0);
-    std::map<std::string, double> percent;
-    for (const nlohmann::json& row : show({"waiting", "--group", "cause"}))
-        percent[row.at("cause")] += row.at("idle_percent").get<double>();
-    EXPECT_GT(percent["other-processes"], 0);
-    EXPECT_LT(percent["off-core"], 20) << "it never waits";
-}
-
 TEST_F(RecordLimits, NeedsNoFreeDescriptorOfTheProgram)
 {
     for (int most = 3; most < 9; ++most) {
