@@ -290,8 +290,23 @@ void* stopStacks(void* /*self*/, void* /*none*/)
     return api.newBool(1);
 }
 
+/// Whether the caller runs in the interpreter that the process began with; before Python 3.9 it is not known.
+bool isMainInterpreter()
+{
+    void* (*current)() = nullptr;
+    void* (*first)() = nullptr;
+    return !findFunction(current, "PyInterpreterState_Get") ||
+           !findFunction(first, "PyInterpreterState_Main") || current() == first();
+}
+
 void* prepareCalls(void* /*self*/, void* number)
 {
+    // A module that one interpreter has loaded appears in others without a call of its own.
+    const PythonApi* python = PythonApi::ofThisProcess();
+    if (python && !isMainInterpreter()) {
+        python->setError(*python->typeError, "the recorder does not support subinterpreters");
+        return nullptr;
+    }
     return api.newBool(prepareWatchedCalls(api.numberOf(number)) ? 1 : 0);
 }
 

@@ -21,7 +21,7 @@ namespace tilescope::record {
 //     collective(op, group, ranks, dtype, sequence, bytes, size, peer)  this thread starts one; its number, 0: not recorded
 //     collected(number)           the collective ends now, in any thread
 //     frames()                    records the calls of Python functions of this thread from now on
-//     prepare_calls(object.__basicsize__)  whether the next four can be called
+//     prepare_calls(object.__basicsize__)  whether the next four can be called; raises in a subinterpreter
 //     phase(function, name)       the function with a range of this name around each call
 //     around(function)            the function, before each call of which Recorder::save() is called
 //     around(function, begin)     the function, before each call of which begin() is called

@@ -108,6 +108,10 @@ ALONE = {
                        # The import system takes its lock for each finder.
                        "print(sorted((os.path.basename(f), n.split(' at ')[0], v[:2]) for (f, l, n), v in pstats.Stats(p).stats.items() if not n.endswith(('__enter__', '__exit__', '_lock>'))))",
     "traced_fork": "import os, sys, warnings\nnames = []\ndef t(f, e, a): names.append(os.path.basename(f.f_code.co_filename)); return t\nsys.settrace(t)\nif os.fork() == 0: os._exit(3)\nos.wait(); warnings.warn('x'); sys.settrace(None); print(sorted(set(names)))",
+    "subinterpreter": "import importlib, sys\nname = '_xxsubinterpreters' if sys.version_info < (3, 13) else '_interpreters'\n"
+                      "try: i = importlib.import_module(name)\nexcept ImportError: sys.exit()\n"
+                      "text = \"import atexit, sys; print(sorted(m for m in sys.modules if m != '_tilescope_recorder'), atexit._ncallbacks(), \"\\\n"
+                      "    \"[str(f) for f in sys.meta_path], flush=True)\"\nfor _ in range(2):\n    n = i.create(); print(i.run_string(n, text), flush=True); i.destroy(n)",
     "own_sitecustomize": "#PYTHONPATH=own_site\nimport sys, sitecustomize; print(sitecustomize.__file__, sitecustomize.__spec__.name, sys.path)",
     "raising_sitecustomize": "#PYTHONPATH=bad_site\nprint('goes on')",
 }
