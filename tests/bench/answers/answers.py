@@ -1,14 +1,19 @@
-"""Times commands of tilescope on a recording that repeats real traces (repeat.py). usage: answers.py PROGRAMS [EVENTS] [FOLDER]
+"""Times commands of tilescope on a recording that repeats real traces (repeat.py).
 
-FOLDER keeps the traces and the recording, which are made where it has none; by default a temporary one.
+Each command runs on two processors, as many of them at a time as there are pairs (--lanes). The last line is one JSON object; --results
+also writes it after each command.
 """
+import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -49,55 +54,130 @@ COMMANDS = {
 }
 
 
-def run(command):
-    """Wall and processor time in ms and peak memory in MiB; exits if the command fails."""
+class Refused(Exception):
+    """A command failed or took longer than it may."""
+
+
+def run(command, processors, limit=None):
+    """Wall and processor time in ms and peak memory in MiB."""
     began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = 1e3 * (time.monotonic() - began)
-    if status != 0:
-        sys.exit(f"{' '.join(map(str, command))}: {process.stderr.read().decode()}")
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors,
+                                   preexec_fn=lambda: os.sched_setaffinity(0, processors))
+        killer = threading.Timer(limit, process.kill) if limit else None
+        if killer:
+            killer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if killer:
+            killer.cancel()
+        wall = 1e3 * (time.monotonic() - began)
+        if status != 0:
+            errors.seek(0)
+            raise Refused(f"{' '.join(map(str, command))}: after {wall / 1e3:.1f} s: {errors.read().decode() or status}")
     return wall, 1e3 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss / 1024
 
 
-def measure(programs, events, folder):
+def said(name, figures):
+    print(f"{name:20} {figures['wall_ms']:10.1f} ms  {figures['cpu_ms']:10.1f} ms of processors  {figures['peak_mib']:6} MiB",
+          file=sys.stderr, flush=True)
+
+
+def imported(tilescope, events, folder, keeps):
+    """Makes the recording where there is none. What its import took, if it was made."""
     file = folder / "answers.tscope"
-    made = {}
-    if not file.exists():
-        if not list((folder / "ranks").glob("*.json.gz")):
-            subprocess.run([sys.executable, HERE / "repeat.py", folder / "ranks", str(events)], check=True)
-        traces = sorted((folder / "ranks").glob("*.json.gz"))
-        wall, cpu, peak = run([programs / "tilescope", "import", "-q", *traces, "-o", file])
-        made = {"import": {"wall_ms": round(wall, 1), "cpu_ms": round(cpu, 1), "peak_mib": round(peak)}}
-        print(f"{'import':20} {wall:10.1f} ms  {peak:6.0f} MiB", file=sys.stderr, flush=True)
-    last = max(json.loads(subprocess.run([programs / "tilescope", "show", file, "steps", "--format", "json"], check=True,
-                                         capture_output=True, text=True).stdout), key=lambda row: row["step"])
+    if file.exists():
+        return {}
+    ranks = folder / "ranks"
+    if not list(ranks.glob("*.json.gz")):
+        began = time.monotonic()
+        subprocess.run([sys.executable, HERE / "repeat.py", ranks, str(events)], check=True)
+        print(f"traces made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    traces = sorted(ranks.glob("*.json.gz"))
+    wall, cpu, peak = run([tilescope, "import", "-q", *traces, "-o", file], os.sched_getaffinity(0))
+    figures = {"wall_ms": round(wall, 1), "cpu_ms": round(cpu, 1), "peak_mib": round(peak),
+               "processors": len(os.sched_getaffinity(0)), "traces_mib": sum(trace.stat().st_size for trace in traces) >> 20}
+    said("import", figures)
+    if not keeps:
+        for trace in traces:
+            trace.unlink()
+    return {"import": figures}
+
+
+def wordsFor(tilescope, folder):
+    """What stands for FILE, FROM and so on."""
+    file = folder / "answers.tscope"
+    last = max(json.loads(subprocess.run([tilescope, "show", file, "steps", "--format", "json"], check=True, capture_output=True,
+                                         text=True).stdout), key=lambda row: row["step"])
     length = last["wall_ns"] * (last["step"] + 1)
-    words = {"FILE": str(file), "FILE:1": f"{file}:1", "OUT": str(folder / "folded.txt"),
-             "FROM": str(int(0.4 * length)), "TO": str(int(0.5 * length))}
-    results = {}
-    for name, command in COMMANDS.items():
-        times = [run([programs / "tilescope", *(words.get(word, word) for word in command)]) for _ in range(REPEATS)]
-        results[name] = {"wall_ms": round(statistics.median(wall for wall, _, _ in times), 1),
-                         "longest_ms": round(max(wall for wall, _, _ in times), 1),
-                         "cpu_ms": round(statistics.median(cpu for _, cpu, _ in times), 1),
-                         "peak_mib": round(max(memory for _, _, memory in times))}
-        print(f"{name:20} {results[name]['wall_ms']:10.1f} ms  {results[name]['cpu_ms']:10.1f} ms of processors  {results[name]['peak_mib']:6} MiB", file=sys.stderr, flush=True)
-    kept = json.loads(subprocess.run([programs / "tilescope", "sql", file, COUNTS, "--format", "json"], check=True, capture_output=True,
-                                     text=True).stdout)
+    return {"FILE": str(file), "FILE:1": f"{file}:1", "FROM": str(int(0.4 * length)), "TO": str(int(0.5 * length))}
+
+
+def timed(name, tilescope, words, processors, arguments):
+    words = {**words, "OUT": str(arguments.folder / f"{name}.txt")}
+    try:
+        times = [run([tilescope, *(words.get(word, word) for word in COMMANDS[name])], processors, arguments.limit)
+                 for _ in range(REPEATS)]
+    except Refused as error:
+        print(f"{name:20} {error}", file=sys.stderr, flush=True)
+        return {"refused": str(error)}
+    figures = {"wall_ms": round(statistics.median(wall for wall, _, _ in times), 1),
+               "longest_ms": round(max(wall for wall, _, _ in times), 1),
+               "cpu_ms": round(statistics.median(cpu for _, cpu, _ in times), 1),
+               "peak_mib": round(max(memory for _, _, memory in times))}
+    said(name, figures)
+    return figures
+
+
+def measure(arguments):
+    tilescope, file = arguments.programs / "tilescope", arguments.folder / "answers.tscope"
+    results = imported(tilescope, arguments.events, arguments.folder, arguments.keep_traces)
+
+    def keep():
+        if arguments.results:
+            arguments.results.write_text(json.dumps(results) + "\n")
+
+    words = wordsFor(tilescope, arguments.folder)
+    kept = json.loads(subprocess.run([tilescope, "sql", file, COUNTS, "--format", "json"], check=True, capture_output=True, text=True).stdout)
     kept = {row["what"]: row["events"] for row in kept}
-    return {"events": kept, "bytes_per_event": round(file.stat().st_size / sum(kept.values()), 1),
-            "file_mib": round(file.stat().st_size / (1 << 20)), "repeats": REPEATS, **made, "answers": results}
+    results = {"events": kept, "bytes_per_event": round(file.stat().st_size / sum(kept.values()), 1),
+               "file_mib": round(file.stat().st_size / (1 << 20)), "repeats": REPEATS, **results, "answers": {}}
+    keep()
+    processors = sorted(os.sched_getaffinity(0))
+    lanes = queue.Queue()
+    for lane in range(max(1, min(arguments.lanes, len(processors) // 2))):
+        lanes.put(set(processors[2 * lane:2 * lane + 2]))
+
+    def answer(name):
+        lane = lanes.get()
+        try:
+            results["answers"][name] = timed(name, tilescope, words, lane, arguments)
+        finally:
+            lanes.put(lane)
+        keep()
+
+    with concurrent.futures.ThreadPoolExecutor(lanes.qsize()) as pool:
+        for done in [pool.submit(answer, name) for name in arguments.commands or COMMANDS]:
+            done.result()
+    return results
 
 
 def main():
-    programs = pathlib.Path(sys.argv[1])
-    events = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000_000
-    if len(sys.argv) > 3:
-        print(json.dumps(measure(programs, events, pathlib.Path(sys.argv[3]))))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measure(programs, events, pathlib.Path(folder))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", type=pathlib.Path, help="the folder of the command line")
+    parser.add_argument("events", type=int, nargs="?", default=10_000_000)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?",
+                        help="keeps the traces and the recording, which are made where it has none (default: a temporary one)")
+    parser.add_argument("--commands", nargs="*", choices=COMMANDS, help="default: all")
+    parser.add_argument("--lanes", type=int, default=1, help="commands at a time (default 1)")
+    parser.add_argument("--limit", type=float, help="seconds after which a command is ended")
+    parser.add_argument("--results", type=pathlib.Path, help="file of the results so far")
+    parser.add_argument("--drop-traces", dest="keep_traces", action="store_false", help="delete the traces once they are imported")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        arguments.folder = arguments.folder or pathlib.Path(temporary)
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+        print(json.dumps(measure(arguments)))
 
 
 main()
