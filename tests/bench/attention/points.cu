@@ -1,7 +1,8 @@
-// The kernels of attention backward and of decode, of one source tree, as a shared library that tests/bench/attention/points
+// The kernels of attention forward, backward and of decode, of one source tree, as a shared library that tests/bench/attention/points
 // loads beside those of other trees. bf16, head dims 64 and 128, dense tensors (batch, heads, rows, head dim).
 #include "kernels/cuda/decode/decode.h"
 #include "kernels/cuda/hopper/backward/backward.h"
+#include "kernels/cuda/hopper/forward/forward.h"
 
 #include <cmath>
 
@@ -39,6 +40,7 @@ View dense(decltype(View::data) data, std::int64_t heads, std::int64_t rows, std
 
 #define TILESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
+#ifdef TILESCOPE_POINTS_BACKWARD
 /// \param sizes  batch, query heads, key heads, queries, keys, head dim
 TILESCOPE_EXPORT std::size_t backwardBytes(const std::int64_t (&sizes)[6], int causal, int deterministic)
 {
@@ -71,6 +73,23 @@ TILESCOPE_EXPORT int backward(const std::int64_t (&sizes)[6], int causal, int de
     return hopper::backward(problem, all, static_cast<cudaStream_t>(stream));
 }
 
+#endif
+#ifdef TILESCOPE_POINTS_FORWARD
+/// \param tensors  q, k, v, o, log-sum-exp
+TILESCOPE_EXPORT int forward(const std::int64_t (&sizes)[6], int causal, void* const (&tensors)[5], void* stream)
+{
+    const AttentionProblem problem = problemOf(sizes, causal, false);
+    const AttentionShape& shape = problem.shape;
+    ForwardTensors all;
+    all.q = dense<ConstView>(tensors[0], shape.queryHeads, shape.queries, shape.headDim);
+    all.k = dense<ConstView>(tensors[1], shape.keyHeads, shape.keys, shape.headDim);
+    all.v = dense<ConstView>(tensors[2], shape.keyHeads, shape.keys, shape.headDim);
+    all.o = dense<MutableView>(tensors[3], shape.queryHeads, shape.queries, shape.headDim);
+    all.logSumExp = tensors[4];
+    return hopper::forward(problem, all, static_cast<cudaStream_t>(stream));
+}
+#endif
+#ifdef TILESCOPE_POINTS_DECODE
 TILESCOPE_EXPORT std::size_t decodeBytes(const std::int64_t (&sizes)[6])
 {
     return decodeWorkspaceBytes(problemOf(sizes, false, false));
@@ -90,3 +109,4 @@ TILESCOPE_EXPORT int decodeOnce(const std::int64_t (&sizes)[6], void* const (&te
     all.workspace = tensors[5];
     return decode(problem, all, static_cast<cudaStream_t>(stream), {});
 }
+#endif
