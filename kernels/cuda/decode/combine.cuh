@@ -56,17 +56,19 @@ template <class Precision, int kHeadDim> struct DecodeOutput {
 
 /// Counts this CTA's part as finished. True for all threads of the CTA that finishes the last one; it then sees what
 /// the others have written. The counter is 0 again afterwards.
-/// \param last  in shared memory; not written again before the next barrier
-__device__ inline bool isLastPart(unsigned& finished, int parts, bool& last)
+/// \param last     in shared memory; not written again before the next barrier
+/// \param barrier  of all threads that call this
+template <class Barrier>
+__device__ bool isLastPart(unsigned& finished, int parts, bool& last, const Barrier& barrier)
 {
-    __syncthreads();
+    barrier();
     if (threadIdx.x == 0) {
         __threadfence(); // also orders what the other threads wrote before the barrier
         const auto others = static_cast<unsigned>(parts - 1);
         last = atomicInc(&finished, others) == others;
         __threadfence();
     }
-    __syncthreads();
+    barrier();
     return last;
 }
 

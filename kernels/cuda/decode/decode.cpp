@@ -3,6 +3,7 @@
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/decode/counters.h"
 #include "kernels/cuda/decode/parameters.h"
+#include "kernels/cuda/hopper/decode/decode.h"
 
 #include <algorithm>
 
@@ -102,6 +103,12 @@ cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensor
                                       .split = splitOf(shape),
                                       .paged = paged,
                                       .ctas = ctasOf(shape)};
+#ifndef TILESCOPE_NO_HOPPER_KERNELS
+    if (currentDeviceProperties().computeMajor == 9 && kernelChoice() == KernelChoice::Best &&
+        hopper::canDecodeByBoxes(parameters)) {
+        return hopper::decodeByBoxes(parameters, problem.type, stream);
+    }
+#endif
     return (*launchersOf(problem.type))[headDimIndex(shape.headDim)](parameters, stream);
 }
 

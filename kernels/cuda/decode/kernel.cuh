@@ -2,8 +2,7 @@
 
 #include "kernels/cuda/common/overlap.h"
 #include "kernels/cuda/decode/combine.cuh"
-#include "kernels/cuda/decode/parameters.h"
-#include "kernels/cuda/decode/swizzled_tile.h"
+#include "kernels/cuda/decode/copies.cuh"
 #include "kernels/cuda/mma/fragments.h"
 
 #include <cmath>
@@ -24,20 +23,27 @@ namespace tilescope::kernels {
 /// Warps divide the rows in groups of 16 and, if there are more warps than groups, the keys of each tile. At the end of
 /// an item they merge their sums in the stage that they have just read. A CTA that has only a part of the item writes it
 /// to the workspace, and the CTA that finishes last combines all parts in their order (combine.cuh).
-template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two>
+/// \tparam LoadsOf  how keys and values are loaded: DecodeCopies, or what has its interface
+template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two,
+          template <class, int, DecodeCtas, int> class LoadsOf = DecodeCopies>
 struct DecodeKernel {
     using Element = typename Precision::Element;
-    using Tile = SwizzledTile<Element, kHeadDim>;
+    using Loads = LoadsOf<Element, kHeadDim, kCtas, kStages>;
+    using QueryTile = SwizzledTile<Element, kHeadDim>;
+    using Tile = typename Loads::Tile; ///< of keys or values
     static constexpr int kWarps = decodeWarps(kCtas);
     static constexpr int kThreads = kWarps * 32;
     static constexpr int kRows = kRowGroups * 16;
     static constexpr int kKeyGroups = kWarps / kRowGroups;
-    static constexpr int kTileKeys = decodeTileKeys(kHeadDim, kCtas);
+    static constexpr int kTileKeys = Loads::kTileKeys;
     static constexpr int kGroupKeys = kTileKeys / kKeyGroups; ///< keys of a tile per warp
     static constexpr int kKeyBlocks = kGroupKeys / 8;
     static constexpr int kOutputBlocks = kHeadDim / 8;
-    static constexpr int kStageBytes = 2 * Tile::bytes(kTileKeys);
-    static constexpr int kFlagOffset = Tile::bytes(kRows) + kStages * kStageBytes; ///< see isLastPart()
+    static constexpr int kTileBytes = kTileKeys * kHeadDim * 2;
+    static constexpr int kStageBytes = 2 * kTileBytes;
+    static constexpr int kStagesOffset = QueryTile::bytes(kRows);
+    static constexpr int kBarriersOffset = kStagesOffset + kStages * kStageBytes;
+    static constexpr int kFlagOffset = kBarriersOffset + Loads::kBarrierBytes; ///< see isLastPart()
     static constexpr int kSharedBytes = kFlagOffset + 16;
 
     using Scores = float[1][kKeyBlocks][4];
@@ -50,19 +56,8 @@ struct DecodeKernel {
         float sum[2] = {0, 0};
     };
 
-    struct TilePosition {
-        int item;
-        int tile; ///< of the item
-        __device__ void advance(int tilesPerItem)
-        {
-            if (++tile == tilesPerItem) {
-                tile = 0;
-                ++item;
-            }
-        }
-    };
-
     const DecodeParameters& p;
+    const typename Loads::Source& source;
     std::byte* shared;
     const int warpRow = threadIdx.x / 32 % kRowGroups * 16;
     const int keyGroup = threadIdx.x / 32 / kRowGroups;
@@ -74,11 +69,11 @@ struct DecodeKernel {
         ptx::letNextKernelBegin();
         const std::int64_t begin = p.split.first(static_cast<int>(blockIdx.x));
         const auto count = static_cast<int>(p.split.first(static_cast<int>(blockIdx.x) + 1) - begin);
-        TilePosition at{static_cast<int>(begin / p.split.tilesPerItem),
-                        static_cast<int>(begin % p.split.tilesPerItem)};
-        Loader loader(p, at, count);
-        for (int stage = 0; stage < kStages - 1; ++stage) {
-            loader.start(keys(stage), values(stage));
+        DecodePosition at{static_cast<int>(begin / p.split.tilesPerItem),
+                          static_cast<int>(begin % p.split.tilesPerItem)};
+        Loads loads(p, source, shared + kStagesOffset, shared + kBarriersOffset, at, count);
+        if (!loads.begin()) {
+            return;
         }
         Output output;
         Rows state;
@@ -86,131 +81,42 @@ struct DecodeKernel {
         int stage = 0;
 #pragma unroll 1
         for (int i = 0; i < count; ++i) {
-            if (i == 0 || at.tile == 0) {
+            const bool begins = i == 0 || at.tile == 0;
+            if (begins) {
                 firstTile = at.tile;
                 copyQueries(at.item / p.shape.keyHeads, at.item % p.shape.keyHeads);
                 clear(output, state);
             }
-            ptx::waitCopies<kStages - 2>();
-            __syncthreads();
-            const int free = stage == 0 ? kStages - 1 : stage - 1;
-            loader.start(keys(free), values(free));
+            loads.next(stage, begins);
             compute(output, state, stage, at.tile * kTileKeys);
-            if (i + 1 == count || at.tile + 1 == p.split.tilesPerItem) {
-                __syncthreads(); // this stage and Q are no longer read
+            const bool ends = i + 1 == count || at.tile + 1 == p.split.tilesPerItem;
+            if (ends) {
+                Loads::barrier(); // this stage and Q are no longer read
                 sumOverLanes(state);
                 if constexpr (kKeyGroups > 1) {
                     mergeGroups(output, state, reinterpret_cast<float4*>(keys(stage).base));
                 }
                 finish(at, firstTile, output, state);
             }
+            loads.release(stage, ends);
             at.advance(p.split.tilesPerItem);
             stage = stage + 1 == kStages ? 0 : stage + 1;
         }
     }
 
 private:
-    __device__ Tile queries() const
+    __device__ QueryTile queries() const
     {
         return {shared};
     }
     __device__ Tile keys(int stage) const
     {
-        return {shared + Tile::bytes(kRows) + stage * kStageBytes};
+        return {shared + kStagesOffset + stage * kStageBytes};
     }
     __device__ Tile values(int stage) const
     {
-        return {shared + Tile::bytes(kRows) + stage * kStageBytes + Tile::bytes(kTileKeys)};
+        return {shared + kStagesOffset + stage * kStageBytes + kTileBytes};
     }
-
-    /// This thread's part of the loads: one chunk of every kRowsAtOnce-th row of each tile.
-    struct Loader {
-        static constexpr int kChunksPerRow = Tile::kColumns / Tile::kChunk;
-        static constexpr int kRowsAtOnce = kThreads / kChunksPerRow;
-        static constexpr int kLoads = kTileKeys / kRowsAtOnce;
-        static_assert(kRowsAtOnce % 8 == 0, "the swizzle of a thread's chunks must be the same in each row");
-
-        const DecodeParameters& p;
-        TilePosition at;
-        int left; ///< tiles to load
-        const Element* key;
-        const Element* value;
-
-        __device__ Loader(const DecodeParameters& parameters, TilePosition first, int tiles)
-            : p(parameters), at(first), left(tiles)
-        {
-            enterItem();
-        }
-
-        /// Starts loading a tile, if there is one, and goes to the next.
-        __device__ void start(Tile keyTile, Tile valueTile)
-        {
-            if (left > 0) {
-                const bool exists = column() < p.shape.headDim;
-                const int rows = exists ? p.shape.keys - at.tile * kTileKeys - row() : 0;
-                if (p.paged.pages) {
-                    loadPaged(keyTile.address(row(), column()), valueTile.address(row(), column()), rows);
-                } else {
-                    load(keyTile.address(row(), column()), key, p.k.rowStride, rows);
-                    load(valueTile.address(row(), column()), value, p.v.rowStride, rows);
-                    key += kTileKeys * p.k.rowStride;
-                    value += kTileKeys * p.v.rowStride;
-                }
-                --left;
-                at.advance(p.split.tilesPerItem);
-                if (at.tile == 0) {
-                    enterItem();
-                }
-            }
-            ptx::commitCopies(); // also without copies, because waits count groups
-        }
-
-    private:
-        __device__ static int row() { return threadIdx.x / kChunksPerRow; }
-        __device__ static int column() { return threadIdx.x % kChunksPerRow * Tile::kChunk; }
-
-        __device__ void enterItem()
-        {
-            if (left > 0) {
-                const int batch = at.item / p.shape.keyHeads;
-                const int keyHead = at.item % p.shape.keyHeads;
-                const std::int64_t first = p.paged.pages ? 0 : std::int64_t{at.tile} * kTileKeys + row();
-                key = headOf<Element>(p.k, batch, keyHead) + first * p.k.rowStride + column();
-                value = headOf<Element>(p.v, batch, keyHead) + first * p.v.rowStride + column();
-            }
-        }
-
-        /// Like load() for keys and values by pages. Keys and values of a token are in the same row, so each row is looked
-        /// up once; the table stays in the L1 cache.
-        __device__ void loadPaged(std::uint32_t toKey, std::uint32_t toValue, int rows) const
-        {
-            const int* pages = p.paged.pages + at.item / p.shape.keyHeads * p.paged.sequenceStride;
-            const int first = at.tile * kTileKeys + row();
-#pragma unroll
-            for (int i = 0; i < kLoads; ++i) {
-                const bool valid = i * kRowsAtOnce < rows;
-                const auto token = static_cast<unsigned>(valid ? first + i * kRowsAtOnce : 0);
-                const unsigned page = token / static_cast<unsigned>(p.paged.pageTokens);
-                const std::int64_t from = std::int64_t{__ldg(pages + page)} * p.paged.pageTokens +
-                                          (token - page * static_cast<unsigned>(p.paged.pageTokens));
-                ptx::copyAsync16(toKey + i * kRowsAtOnce * Tile::kRowBytes, key + from * p.k.rowStride,
-                                 valid);
-                ptx::copyAsync16(toValue + i * kRowsAtOnce * Tile::kRowBytes, value + from * p.v.rowStride,
-                                 valid);
-            }
-        }
-
-        /// \param rows  number of existing rows from this thread's first row on; further rows become zeros
-        __device__ static void load(std::uint32_t to, const Element* from, std::int64_t rowStride, int rows)
-        {
-            const Element* row = from;
-#pragma unroll
-            for (int i = 0; i < kLoads; ++i, row += kRowsAtOnce * rowStride) {
-                const bool valid = i * kRowsAtOnce < rows;
-                ptx::copyAsync16(to + i * kRowsAtOnce * Tile::kRowBytes, valid ? row : from, valid);
-            }
-        }
-    };
 
     __device__ static void clear(Output& output, Rows& state)
     {
@@ -237,12 +143,12 @@ private:
     /// latency of these.
     __device__ void copyQueries(int batch, int keyHead) const
     {
-        constexpr int kChunksPerRow = Tile::kColumns / Tile::kChunk;
-        const Tile to = queries();
+        constexpr int kChunksPerRow = QueryTile::kColumns / QueryTile::kChunk;
+        const QueryTile to = queries();
 #pragma unroll
         for (int i = threadIdx.x; i < kRows * kChunksPerRow; i += kThreads) {
             const int row = i / kChunksPerRow;
-            const int column = i % kChunksPerRow * Tile::kChunk;
+            const int column = i % kChunksPerRow * QueryTile::kChunk;
             uint4 chunk = make_uint4(0, 0, 0, 0);
             if (row < rows && column < p.shape.headDim) {
                 const int head = keyHead * p.shape.group() + row / p.shape.queries;
@@ -336,7 +242,7 @@ private:
             at(keyGroup, kVectors - 1) =
                 make_float4(state.offset[0], state.offset[1], state.sum[0], state.sum[1]);
         }
-        __syncthreads();
+        Loads::barrier();
         if (keyGroup > 0) {
             return;
         }
@@ -368,7 +274,7 @@ private:
     }
 
     /// Writes the rows of a whole item, or the part of one; combines the parts if this was the last one.
-    __device__ void finish(const TilePosition& at, int firstTile, const Output& output,
+    __device__ void finish(const DecodePosition& at, int firstTile, const Output& output,
                            const Rows& state) const
     {
         const DecodeOutput<Precision, kHeadDim> target{p, at.item / p.shape.keyHeads,
@@ -406,7 +312,8 @@ private:
         }
         const int first = p.split.firstCtaOf(at.item);
         const int parts = p.split.lastCtaOf(at.item) - first + 1;
-        if (isLastPart(p.finishedParts[first], parts, *reinterpret_cast<bool*>(shared + kFlagOffset))) {
+        if (isLastPart(p.finishedParts[first], parts, *reinterpret_cast<bool*>(shared + kFlagOffset),
+                       [] { Loads::barrier(); })) {
             for (int row = threadIdx.x / 32; row < rows; row += kWarps) {
                 combineRow<Precision, kHeadDim>(target, p.workspace, first, parts, row);
             }

@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(decodeWarps(kCtas) * 32, kCtas == DecodeCtas::
     attentionDecode(const __grid_constant__ DecodeParameters parameters)
 {
     extern __shared__ __align__(128) std::byte shared[];
-    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages, kCtas>{parameters, shared}.run();
+    DecodeKernel<Precision, kHeadDim, kRowGroups, kStages, kCtas>{parameters, {}, shared}.run();
 }
 
 template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two>

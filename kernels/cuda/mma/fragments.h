@@ -185,8 +185,8 @@ __device__ void multiplyFragments(float (&c)[kFragments][kBlocks][4], int n,
 
 /// c += a b^T: rows of `a` from `row` on, kBlocks * 8 rows of `b` from `column` on. The tiles' columns are
 /// the depth.
-template <class Precision, int kFragments, int kBlocks, class Tile>
-__device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row, Tile b, int column = 0)
+template <class Precision, int kFragments, int kBlocks, class Tile, class OtherTile>
+__device__ void multiplyRows(float (&c)[kFragments][kBlocks][4], Tile a, int row, OtherTile b, int column = 0)
 {
 #pragma unroll(kIsFp32 <Precision> ? 1 : 4)
     for (int depth = 0; depth < Tile::kColumns; depth += Precision::kDepth) {

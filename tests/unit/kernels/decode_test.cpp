@@ -1,5 +1,6 @@
 // The decode kernels in the emulator.
 #include "kernels/cuda/decode/kernel.cuh"
+#include "kernels/cuda/hopper/decode/boxes.h"
 
 #include "tests/unit/kernels/emulator/forward_harness.h"
 
@@ -8,11 +9,21 @@
 namespace tilescope::kernels {
 namespace {
 
-/// Divides the keys among up to `mostCtas` CTAs.
-template <int kHeadDim, int kRowGroups, DecodeCtas kCtas = DecodeCtas::Two>
-void check(const AttentionShape& shape, bool causal, int mostCtas)
+/// Where a kernel finds keys and values, beside its parameters.
+template <class Kernel> typename Kernel::Loads::Source sourceOf(Inputs<__nv_bfloat16>& inputs)
 {
-    using Kernel = DecodeKernel<Bf16, kHeadDim, kRowGroups, 3, kCtas>;
+    if constexpr (std::is_same_v<typename Kernel::Loads::Source, hopper::DecodeMaps>) {
+        return {inputs.k.map(Kernel::kTileKeys, 1, false).encoded(),
+                inputs.v.map(Kernel::kTileKeys, 1, false).encoded()};
+    } else {
+        return {};
+    }
+}
+
+/// Divides the keys among up to `mostCtas` CTAs.
+template <class Kernel>
+void checkKernel(const AttentionShape& shape, bool causal, int mostCtas, DecodeCtas ctas)
+{
     const AttentionProblem problem{.shape = shape,
                                    .type = ElementType::BFloat16,
                                    .scale = 1 / std::sqrt(double(shape.headDim)),
@@ -29,9 +40,9 @@ void check(const AttentionShape& shape, bool causal, int mostCtas)
         const int rows = kernel.queries * kernel.group();
         const auto tiles = static_cast<int>((shape.keys + Kernel::kTileKeys - 1) / Kernel::kTileKeys);
         const KeySplit split = KeySplit::make(shape.batch * shape.keyHeads, tiles, mostCtas, 1);
-        std::vector<float> workspace(
-            static_cast<std::size_t>(split.ctas * KeySplit::kPartsPerCta * rows * decodePartFloats(kHeadDim)),
-            std::numeric_limits<float>::quiet_NaN());
+        std::vector<float> workspace(static_cast<std::size_t>(split.ctas * KeySplit::kPartsPerCta * rows *
+                                                              decodePartFloats(Kernel::Tile::kColumns)),
+                                     std::numeric_limits<float>::quiet_NaN());
         std::vector<unsigned> finishedParts(static_cast<std::size_t>(split.ctas));
         const auto constant = [](const View<void*>& view) {
             return ConstView{view.data, view.batchStride, view.headStride, view.rowStride};
@@ -45,15 +56,32 @@ void check(const AttentionShape& shape, bool causal, int mostCtas)
                                           .workspace = workspace.data(),
                                           .finishedParts = finishedParts.data(),
                                           .split = split,
-                                          .ctas = kCtas};
+                                          .ctas = ctas};
+        const typename Kernel::Loads::Source source = sourceOf<Kernel>(inputs);
         for (blockIdx.x = 0; blockIdx.x < static_cast<unsigned>(split.ctas); ++blockIdx.x) {
-            emulator::Machine machine(Kernel::kThreads, Kernel::kSharedBytes, seed + blockIdx.x, pace);
-            machine.run([&] { Kernel{parameters, reinterpret_cast<std::byte*>(machine.shared())}.run(); });
+            emulator::Machine machine(Kernel::kThreads + Kernel::Loads::kProducerThreads,
+                                      Kernel::kSharedBytes, seed + blockIdx.x, pace);
+            machine.run([&] {
+                Kernel{parameters, source, reinterpret_cast<std::byte*>(machine.shared())}.run();
+            });
         }
         expectAttention(problem, inputs, outputs);
         EXPECT_EQ(finishedParts, std::vector<unsigned>(finishedParts.size()))
             << "counters that are not returned";
     }
+}
+
+/// With asynchronous copies and with TMA.
+template <int kHeadDim, int kRowGroups, DecodeCtas kCtas = DecodeCtas::Two>
+void check(const AttentionShape& shape, bool causal, int mostCtas)
+{
+    {
+        SCOPED_TRACE("copies");
+        checkKernel<DecodeKernel<Bf16, kHeadDim, kRowGroups, 3, kCtas>>(shape, causal, mostCtas, kCtas);
+    }
+    SCOPED_TRACE("boxes");
+    checkKernel<DecodeKernel<Bf16, kHeadDim, kRowGroups, 3, kCtas, hopper::DecodeBoxes>>(shape, causal,
+                                                                                         mostCtas, kCtas);
 }
 
 TEST(Decode, CombinesThePartsOfEachKeyHead)

@@ -36,7 +36,8 @@ CUtensorMapDataType dataType(ElementType type, Delivery delivery)
 
 CUtensorMap encoded(CUtensorMapDataType type, cuuint64_t elementBytes, void* data, std::int64_t columns,
                     std::int64_t rows, std::int64_t heads, std::int64_t batch, std::int64_t rowStride,
-                    std::int64_t headStride, std::int64_t batchStride, int boxRows, int boxHeads)
+                    std::int64_t headStride, std::int64_t batchStride, int boxRows, int boxHeads,
+                    L2Promotion promotion)
 {
     static const Encoder encode = findEncoder();
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows),
@@ -50,7 +51,9 @@ CUtensorMap encoded(CUtensorMapDataType type, cuuint64_t elementBytes, void* dat
     CUtensorMap map;
     const auto tryOnce = [&] {
         return encode(&map, type, 4, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                      CU_TENSOR_MAP_SWIZZLE_128B,
+                      promotion == L2Promotion::Bytes128 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                         : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     };
     CUresult result = tryOnce();
@@ -72,10 +75,11 @@ CUtensorMap encoded(CUtensorMapDataType type, cuuint64_t elementBytes, void* dat
 
 CUtensorMap tensorMap(ElementType type, void* data, std::int64_t columns, std::int64_t rows,
                       std::int64_t heads, std::int64_t batch, std::int64_t rowStride, std::int64_t headStride,
-                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery)
+                      std::int64_t batchStride, int boxRows, int boxHeads, Delivery delivery,
+                      L2Promotion promotion)
 {
     return encoded(dataType(type, delivery), type == ElementType::Float32 ? 4 : 2, data, columns, rows, heads,
-                   batch, rowStride, headStride, batchStride, boxRows, boxHeads);
+                   batch, rowStride, headStride, batchStride, boxRows, boxHeads, promotion);
 }
 
 CUtensorMap byteTensorMap(void* data, std::int64_t columns, std::int64_t rows, std::int64_t heads,
@@ -83,7 +87,7 @@ CUtensorMap byteTensorMap(void* data, std::int64_t columns, std::int64_t rows, s
                           std::int64_t batchStride, int boxRows, int boxHeads)
 {
     return encoded(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, data, columns, rows, heads, batch, rowStride, headStride,
-                   batchStride, boxRows, boxHeads);
+                   batchStride, boxRows, boxHeads, L2Promotion::Bytes256);
 }
 
 } // namespace tilescope::kernels::hopper
