@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs kernels one after the other, again and again, as a program to record with --inside and --metrics.
 
-    kernels.py CASE [CASE…] [--library OPS] [--fa3 LIBRARY] [--seconds 9] [--turn 0.4]
+    kernels.py CASE [CASE…] [--library OPS] [--version NAME=LIBRARY …] [--fa3 LIBRARY] [--seconds 9] [--turn 0.4]
 
 CASE: backward/WHO/HEAD DIM/full|causal/ROWS (16k tokens, hidden size 2048; WHO: ours, fa3, cudnn, flash) or
-decode/WHO/HEAD DIM/BATCH/KEY HEADS/KEYS (one query a sequence, 32 heads; WHO: ours, cudnn, flash). bf16. Each turn runs a case
-for --turn seconds. Prints the milliseconds of a call of each case, by CUDA events around a turn; inputs are not flushed from
+decode/WHO/HEAD DIM/BATCH/KEY HEADS/KEYS (one query a sequence, 32 heads; WHO: ours, cudnn, flash). bf16. WHO can also be the NAME
+of a library that tests/bench/attention/points has built. Each turn runs a case for --turn seconds. Prints the milliseconds of a call of each case, by CUDA events around a turn; inputs are not flushed from
 the caches. OPS: libtilescope_ops.so.
 """
 import argparse
+import importlib.machinery
+import importlib.util
 import pathlib
 import statistics
 import sys
@@ -20,6 +22,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attention"
 import fa3
 
 aten = torch.ops.aten
+versions = {}  # by name
+
+
+def load_versions(named):
+    """Those of NAME=LIBRARY."""
+    loader = importlib.machinery.SourceFileLoader("points", str(pathlib.Path(fa3.__file__).with_name("points")))
+    points = importlib.util.module_from_spec(importlib.util.spec_from_loader("points", loader))
+    loader.exec_module(points)
+    for text in named:
+        name, _, library = text.partition("=")
+        versions[name] = points.Version(library)
 
 
 def random(*shape):
@@ -32,6 +45,9 @@ def backward(who, head_dim, mask, rows):
     q, k, v, grad_o = (random(16384 // n, 2048 // d, n, d) for _ in range(4))
     if who == "fa3":
         return fa3_backward(q, k, v, grad_o, causal)
+    if who in versions:
+        o, log_sum_exp = (t.contiguous() for t in aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[:2])
+        return versions[who].backward(q, k, v, o, log_sum_exp, grad_o, causal)[0]
     x = [t.requires_grad_() for t in (q, k, v)]
     if who == "ours":
         output = torch.ops.tilescope.attention(*x, causal)[0]
@@ -54,6 +70,8 @@ def decode(who, head_dim, batch, key_heads, keys):
     """A function that runs attention of one query a sequence."""
     d, b, heads, n = int(head_dim), int(batch), int(key_heads), int(keys)
     q, k, v = random(b, 32, 1, d), random(b, heads, n, d), random(b, heads, n, d)
+    if who in versions:
+        return versions[who].decode(q, k, v)[0]
     if who == "ours":
         return lambda: torch.ops.tilescope.attention(q, k, v, False)
     folded = q.view(b, heads, 32 // heads, d)
@@ -84,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="+", metavar="CASE")
     parser.add_argument("--library", default=str(pathlib.Path(__file__).resolve().parents[3] / "build/lib/libtilescope_ops.so"))
+    parser.add_argument("--version", action="append", default=[], metavar="NAME=LIBRARY")
     parser.add_argument("--fa3")
     parser.add_argument("--seconds", type=float, default=9, help="of all turns together")
     parser.add_argument("--turn", type=float, default=0.4)
@@ -91,7 +110,10 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("no GPU here: nothing to run")
     torch.manual_seed(0)
-    torch.ops.load_library(options.library)
+    if options.version:
+        load_versions(options.version)
+    if any("/ours/" in case for case in options.cases):
+        torch.ops.load_library(options.library)
     if options.fa3:
         fa3.load(options.fa3)
     functions = {}
