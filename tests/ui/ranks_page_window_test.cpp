@@ -6,12 +6,15 @@
 #include "ui/kit/table_view.h"
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/lateness_plot.h"
+#include "ui/ranks/rank_lanes_plot.h"
 #include "ui/ranks/ranks_page.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/link_lines.h"
 #include "ui/timeline/timeline_page.h"
 
 #include <QComboBox>
+#include <QScrollArea>
+#include <QScrollBar>
 
 #include <algorithm>
 
@@ -279,6 +282,108 @@ TEST_F(RanksPageWindow, ABandJoinsACollectiveOverTheLanesOfItsRanks)
     QTest::keyClick(&view, Qt::Key_R);
     waitUntilSettled();
     EXPECT_EQ(laneOf(*scene.selected), "rank 1 stream 17") << "the same collective on the next rank";
+}
+
+TEST_F(RanksPageWindow, LanesShowWhoWaitsForWhom)
+{
+    open({.ranks = 4, .lateRank = 2});
+    window_.resize(1600, 1000);
+    chooseStep(3);
+    RankLanesPlot& plot = ranks().lanes();
+    const RankLanes& lanes = plot.lanes();
+    ASSERT_EQ(lanes.ranks.size(), 4U);
+    ASSERT_EQ(lanes.collectives.size(), 5U);
+    ASSERT_NE(lanes.timeline, nullptr);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        ASSERT_EQ(lanes.ranks[rank].work.size(), 1U) << "collectives have a row of their own";
+        EXPECT_EQ(lanes.timeline->lanes[lanes.ranks[rank].work[0].lane].title,
+                  "rank " + std::to_string(rank) + " stream 7");
+    }
+    EXPECT_EQ(plot.accessibleDescription(),
+              QStringLiteral("all_reduce 3: rank 0 waits 2.00\u2009ms for rank 2"))
+        << "the one at which ranks wait longest is marked";
+    const std::vector<QPolygonF> bands = plot.bandsOf(3);
+    ASSERT_EQ(bands.size(), 3U) << "from each rank to the next one";
+    EXPECT_LT(bands[1][0].x(), bands[1][3].x()) << "rank 2 starts late";
+    EXPECT_NEAR(bands[1][1].x(), bands[1][2].x(), 0.01) << "all end at once";
+    const RankLanes::Part& waiting = *lanes.partOf(0, 3);
+    const double perPixel = lanes.length / (plot.width() - plot.partRect(0, {.start = 0}).left());
+    EXPECT_NEAR(plot.partRect(0, waiting).width() * perPixel, 2e6 + testing::FakeRanks::kTransfer,
+                0.05 * 2e6);
+}
+
+TEST_F(RanksPageWindow, LanesTableAndHeatMapShareOneSelection)
+{
+    open({.ranks = 3, .lateRank = 1});
+    chooseStep(2);
+    RankLanesPlot& plot = ranks().lanes();
+    const std::size_t first = plot.lanes().collectives[0].index;
+    QTest::mouseClick(&plot, Qt::LeftButton, {},
+                      plot.partRect(2, *plot.lanes().partOf(2, 0)).center().toPoint());
+    waitUntilSettled();
+    EXPECT_EQ(ranks().collectives().currentId(), std::int64_t(first));
+    plot.setFocus();
+    for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Right, Qt::Key_Up})
+        QTest::keyClick(&plot, key);
+    EXPECT_EQ(plot.accessibleDescription(),
+              QStringLiteral("all_reduce 3: rank 1 starts last, 2.00\u2009ms after the first"));
+    EXPECT_EQ(ranks().collectives().currentId(), std::int64_t(plot.lanes().collectives[3].index));
+    TableView& table = ranks().collectives();
+    clickRow(table, table.model()->index(1, 0));
+    EXPECT_TRUE(plot.accessibleDescription().startsWith(QStringLiteral("all_reduce 1:")))
+        << plot.accessibleDescription().toStdString();
+    QTest::keyClick(&plot, Qt::Key_Return);
+    waitUntilSettled();
+    const TimelineScene& scene = page<TimelinePage>("timeline").view().scene();
+    ASSERT_TRUE(scene.selected);
+    EXPECT_EQ(scene.sections.front().timeline->lanes[scene.selected->item.lane].title, "rank 1 stream 17");
+}
+
+TEST_F(RanksPageWindow, TheMeanOfAllStepsShowsTheLanesOfTheSelectedCollective)
+{
+    open({.ranks = 2});
+    const RanksPage& page = ranks();
+    TableView& table = ranks().collectives();
+    const int last = table.model()->rowCount() - 1;
+    table.scrollTo(table.model()->index(last, 0));
+    clickRow(table, table.model()->index(last, 0));
+    EXPECT_EQ(ranks().lanes().lanes().step, 7);
+    EXPECT_EQ(page.command().count(QStringLiteral("--step")), 0) << "the tables are of all steps";
+}
+
+TEST_F(RanksPageWindow, LanesAreZoomedAndShownWholeAgain)
+{
+    open({.ranks = 2});
+    chooseStep(1);
+    RankLanesPlot& plot = ranks().lanes();
+    const double before = plot.partRect(0, *plot.lanes().partOf(0, 3)).width();
+    const QPoint at = plot.partRect(0, *plot.lanes().partOf(0, 3)).center().toPoint();
+    wheel(plot, at, 3, Qt::ControlModifier);
+    EXPECT_TRUE(plot.isZoomed());
+    EXPECT_GT(plot.partRect(0, *plot.lanes().partOf(0, 3)).width(), 1.5 * before);
+    const double left = plot.partRect(0, *plot.lanes().partOf(0, 3)).left();
+    drag(plot, at, at + QPoint(40, 0));
+    EXPECT_NEAR(plot.partRect(0, *plot.lanes().partOf(0, 3)).left(), left + 40, 2);
+    for (QPushButton* link : ranks().findChildren<QPushButton*>())
+        if (link->text() == QLatin1String("Show the whole step") && link->isVisible())
+            QTest::mouseClick(link, Qt::LeftButton);
+    EXPECT_FALSE(plot.isZoomed());
+}
+
+TEST_F(RanksPageWindow, EightRanksAreSeenWithoutScrollingInAPanel)
+{
+    open({.ranks = 8});
+    for (const QSize size : {QSize(1600, 1000), QSize(1366, 768)}) {
+        window_.resize(size);
+        waitUntilSettled();
+        for (const QWidget* plot :
+             {static_cast<QWidget*>(&ranks().bars()), static_cast<QWidget*>(&ranks().lateness())}) {
+            const auto* area = dynamic_cast<const QScrollArea*>(plot->parentWidget()->parentWidget());
+            ASSERT_NE(area, nullptr);
+            EXPECT_EQ(area->verticalScrollBar()->maximum(), 0) << plot->accessibleName().toStdString();
+        }
+        EXPECT_EQ(ranks().lanes().height(), ranks().lanes().sizeHint().height());
+    }
 }
 
 TEST_F(RanksPageWindow, MissingRanksAreNamed)

@@ -27,8 +27,21 @@ namespace {
 
 constexpr int kBar = 26;
 constexpr int kGap = 14;
+constexpr int kFewBars = 4; // more are lower
+constexpr int kLowBar = 19;
+constexpr int kLowGap = 6;
 constexpr int kLegendKey = 30;        // beside the words of a key
 constexpr double kLeastShown = 0.001; // of the longest bar: less is no pixel
+
+int barHeight(std::size_t bars)
+{
+    return sizes().of(int(bars) > kFewBars ? kLowBar : kBar);
+}
+
+int gapBelow(std::size_t bars)
+{
+    return sizes().of(int(bars) > kFewBars ? kLowGap : kGap);
+}
 
 bool isGap(query::Hue hue)
 {
@@ -53,14 +66,14 @@ struct StepBarPlot::Frame {
     double left = 0, right = 0; ///< of the axis, pixels
     double longest = 1;         ///< ns
     int top = 0;                ///< of the first bar
+    int height = 0, gap = 0;    ///< of each bar, and below it
 
     double x(double time) const { return left + (right - left) * time / longest; }
     QRectF bar(std::size_t i) const
     {
-        const double height = sizes().of(kBar);
-        return {left, top + double(i) * (height + sizes().of(kGap)), right - left, height};
+        return {left, double(top) + double(i) * (height + gap), right - left, double(height)};
     }
-    double axis(std::size_t bars) const { return bar(bars).top() - sizes().of(kGap) + sizes().of(8); }
+    double axis(std::size_t bars) const { return bar(bars).top() - gap + sizes().of(8); }
 };
 
 StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
@@ -90,9 +103,10 @@ QSize StepBarPlot::sizeHint() const
 
 int StepBarPlot::heightForWidth(int width) const
 {
-    const int bars = std::max(1, int(bars_.size()));
-    const std::vector<QPointF> keys = legendPlaces(width - frameOf({width, 0}).left);
-    return sizes().of(bars * (kBar + kGap) + 52) + (keys.empty() ? 0 : int(keys.back().y()));
+    const Frame frame = frameOf({width, 0});
+    const std::vector<QPointF> keys = legendPlaces(width - frame.left);
+    return std::max(1, int(bars_.size())) * (frame.height + frame.gap) + sizes().of(52) +
+           (keys.empty() ? 0 : int(keys.back().y()));
 }
 
 void StepBarPlot::resizeEvent(QResizeEvent* event)
@@ -117,6 +131,8 @@ StepBarPlot::Frame StepBarPlot::frameOf(const QSize& size) const
     frame.left = sizes().padding + std::min(label, size.width() / 4) + sizes().of(14);
     frame.right = size.width() - sizes().of(28);
     frame.top = sizes().of(12);
+    frame.height = barHeight(bars_.size());
+    frame.gap = gapBelow(bars_.size());
     return frame;
 }
 

@@ -9,6 +9,7 @@
 #include "ui/kit/view_command.h"
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/lateness_plot.h"
+#include "ui/ranks/rank_lanes_plot.h"
 #include "ui/ranks/rank_rows.h"
 #include "ui/theme/theme.h"
 
@@ -24,7 +25,7 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kMostBarsHeight = 260;     ///< of the panel of bars; more ranks scroll
+constexpr int kMostBarsHeight = 260;     ///< of the bars of more ranks than lanes are shown of: they scroll
 constexpr int kMostLatenessHeight = 330; ///< likewise of the heat map
 constexpr int kMostLatenessOfMany = 620; ///< likewise of more than kManyRanks
 constexpr std::size_t kManyRanks = 48;
@@ -69,6 +70,22 @@ QString warningsOf(const query::RanksTable& table)
     return text;
 }
 
+/// The typical one at which ranks wait longest, otherwise the first one; none without rows.
+std::optional<std::int64_t> mostWaited(const query::RanksTable& table, const TableData& collectives)
+{
+    std::optional<std::int64_t> most;
+    Nanoseconds longest{0};
+    for (const TableRow& row : collectives.rows) {
+        const query::CollectiveRow& each = table.collectives.at(std::size_t(row.id));
+        const Nanoseconds wait = each.leftOut.empty() ? each.wait() : Nanoseconds{0};
+        if (!most || wait > longest) {
+            most = row.id;
+            longest = wait;
+        }
+    }
+    return most;
+}
+
 } // namespace
 
 RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
@@ -95,6 +112,7 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     column->setSpacing(sizes().gap);
     column->addWidget(makeVerdict());
     column->addWidget(makeBars());
+    column->addWidget(makeLanes());
     column->addWidget(below, 1);
     auto* scroll = new QScrollArea;
     scroll->setFrameShape(QFrame::NoFrame);
@@ -170,6 +188,22 @@ QWidget* RanksPage::makeBars()
     barsPanel_->setContent(barsArea_);
     barsPanel_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     return barsPanel_;
+}
+
+QWidget* RanksPage::makeLanes()
+{
+    lanesPanel_ = new Panel(tr("Who waits for whom"));
+    lanes_ = new RankLanesPlot;
+    QPushButton* fit = lanesPanel_->addLink(tr("Show the whole step"));
+    fit->hide();
+    connect(fit, &QPushButton::clicked, lanes_, &RankLanesPlot::fit);
+    connect(lanes_, &RankLanesPlot::windowChanged, fit, [this, fit] { fit->setVisible(lanes_->isZoomed()); });
+    connect(lanes_, &RankLanesPlot::cursorText, this, &Page::cursorText);
+    connect(lanes_, &RankLanesPlot::marked, this, &RanksPage::choose);
+    connect(lanes_, &RankLanesPlot::eventWanted, this, &RanksPage::eventWanted);
+    lanesPanel_->setContent(lanes_);
+    lanesPanel_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    return lanesPanel_;
 }
 
 QWidget* RanksPage::makeCollectives()
@@ -261,6 +295,8 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
 {
     ofSeveral_ = runs.size() > 1;
     isFiltered_ = !runs.empty() && runs.front().span;
+    timeline_.reset();
+    loadingWork_.cancel();
     if (runs.empty()) {
         loading_.cancel();
         return showMessage(
@@ -308,6 +344,17 @@ void RanksPage::loaded(Loaded loaded)
     verdict_->setText(QString::fromStdString(verdict));
     exposed_->setText(exposedText(*table_) + warningsOf(*table_));
     stack_->showContent();
+    // Collectives are shown at once; reading the work between them takes longer.
+    loadingWork_.start(
+        [run = workspace().selectedRuns().front()](const query::Cancelled& cancelled) {
+            return run.file->timeline(run.key.run, cancelled);
+        },
+        [this](std::shared_ptr<const query::Timeline> timeline) {
+            timeline_ = std::move(timeline);
+            if (timeline_)
+                lanes_->setWork(timeline_);
+        },
+        [this](const QString& sentence) { lanesPanel_->setSubtitle(sentence); });
     showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
 }
 
@@ -344,11 +391,12 @@ void RanksPage::showTables(TableData rows)
     noCollectives_->setVisible(!any);
     partsPanel_->parentWidget()->setVisible(any); // and the heat map beside the collectives
     showLateness();
-    const std::int64_t first = any ? rows.rows.front().id : 0;
+    const std::optional<std::int64_t> first = mostWaited(*table_, rows);
     collectives_->show(std::move(rows));
-    if (any)
-        collectives_->setCurrentId(first);
-    showCollective(any ? std::optional(first) : std::nullopt);
+    if (first)
+        collectives_->setCurrentId(*first);
+    showLanes();
+    showCollective(first);
 }
 
 void RanksPage::showBars()
@@ -357,7 +405,32 @@ void RanksPage::showBars()
     bars_->show(rankBars(*table_, step(), found), {},
                 found && found->empty() ? tr("No rank and no host has this name.")
                                         : tr("No rank recorded this step."));
-    barsArea_->setFixedHeight(std::min(bars_->sizeHint().height(), sizes().of(kMostBarsHeight)));
+    const int height = bars_->sizeHint().height();
+    barsArea_->setFixedHeight(
+        table_->rankCount > RankLanes::kMost ? std::min(height, sizes().of(kMostBarsHeight)) : height);
+}
+
+// The ranks in the step that is shown; of several, in that of the selected collective.
+void RanksPage::showLanes()
+{
+    std::optional<std::int32_t> shown = step();
+    if (const auto id = collectives_->currentId(); id && !shown && hasSteps())
+        if (const std::int32_t own = table_->collectives.at(std::size_t(*id)).step; own != kNoStep)
+            shown = own;
+    RankLanes lanes = rankLanes(*table_, shown, foundRanks(*table_, find_->text()));
+    if (timeline_ && !lanes.isEmpty())
+        lanes.setWork(timeline_);
+    QStringList words;
+    if (lanes.step)
+        words << tr("step %1").arg(*lanes.step);
+    words << tr("on one clock");
+    if (lanes.left > 0)
+        words << tr("the %1 latest of %2")
+                     .arg(lanes.ranks.size())
+                     .arg(counted(std::int64_t(lanes.ranks.size() + lanes.left), "rank"));
+    lanesPanel_->setSubtitle(words.join(QStringLiteral(", ")));
+    lanesPanel_->setVisible(!lanes.isEmpty());
+    lanes_->show(std::move(lanes));
 }
 
 void RanksPage::showLateness()
@@ -376,6 +449,7 @@ void RanksPage::showFound()
     if (!table_)
         return;
     showBars();
+    showLanes();
     showLateness();
     if (const auto id = collectives_->currentId())
         lateness_->mark(std::size_t(*id));
@@ -384,7 +458,11 @@ void RanksPage::showFound()
 void RanksPage::showCollective(std::optional<std::int64_t> id)
 {
     onTimeline_->setEnabled(id.has_value());
-    lateness_->mark(id ? std::optional(std::size_t(*id)) : std::nullopt);
+    const auto marked = id ? std::optional(std::size_t(*id)) : std::nullopt;
+    lateness_->mark(marked);
+    if (marked && hasSteps() && lanes_->lanes().step != table_->collectives.at(*marked).step)
+        showLanes();
+    lanes_->mark(marked);
     if (!id) {
         parts_->show({});
         partsPanel_->setSubtitle({});

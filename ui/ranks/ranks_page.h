@@ -19,12 +19,13 @@ class ComboBox;
 class LatenessPlot;
 class MessageStack;
 class Panel;
+class RankLanesPlot;
 class SentenceLabel;
 class StepBarPlot;
 class TableView;
 
-/// What the ranks of the first selected run did: where their steps went, who was late, and each collective. A
-/// collective, in the table or the heat map of lateness, leads to the timeline.
+/// What the ranks of the first selected run did: where their steps went, who was late, who waited for whom, and each
+/// collective. A collective, in the table, the lanes or the heat map of lateness, leads to the timeline.
 class RanksPage : public Page {
     Q_OBJECT
 public:
@@ -33,6 +34,7 @@ public:
     TableView& collectives() { return *collectives_; }
     TableView& parts() { return *parts_; }
     StepBarPlot& bars() { return *bars_; }
+    RankLanesPlot& lanes() { return *lanes_; }
     LatenessPlot& lateness() { return *lateness_; }
     QLineEdit& find() { return *find_; }
     QString command() const override;
@@ -57,6 +59,7 @@ private:
     QWidget* makeTools();
     QWidget* makeVerdict();
     QWidget* makeBars();
+    QWidget* makeLanes();
     QWidget* makeCollectives();
     QWidget* makeLateness();
     QWidget* makeParts();
@@ -65,6 +68,7 @@ private:
     /// \param rows  collectiveRows() of the step
     void showTables(TableData rows);
     void showBars();
+    void showLanes();
     void showLateness();
     void showFound();
     void showCollective(std::optional<std::int64_t> id);
@@ -76,7 +80,9 @@ private:
     std::optional<std::int32_t> step() const; ///< none: all
 
     JobTracker loading_{this};
+    JobTracker loadingWork_{this};
     Table table_;
+    std::shared_ptr<const query::Timeline> timeline_; ///< of the run of table_; null until it is read
     bool ofSeveral_ = false; ///< several runs are selected: this is the first of them
     ComboBox* step_ = nullptr;
     QLineEdit* find_ = nullptr; ///< shows only some of many ranks
@@ -88,6 +94,8 @@ private:
     Panel* barsPanel_ = nullptr;
     QScrollArea* barsArea_ = nullptr;
     StepBarPlot* bars_ = nullptr;
+    Panel* lanesPanel_ = nullptr;
+    RankLanesPlot* lanes_ = nullptr;
     Panel* collectivesPanel_ = nullptr;
     TableView* collectives_ = nullptr;
     SentenceLabel* noCollectives_ = nullptr;

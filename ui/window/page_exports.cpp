@@ -16,6 +16,7 @@
 #include "ui/overview/key_figure_card.h"
 #include "ui/overview/step_bar_plot.h"
 #include "ui/ranks/lateness_plot.h"
+#include "ui/ranks/rank_lanes_plot.h"
 #include "ui/timeline/timeline_csv.h"
 #include "ui/timeline/timeline_view.h"
 #include "ui/waiting/mean_step_bar.h"
@@ -199,6 +200,7 @@ std::vector<Exportable> exportablesOf(QWidget& page, const QString& title)
                            }});
     addPlots<StepBarPlot>(all, page);
     addPlots<MeanStepBar>(all, page);
+    addPlots<RankLanesPlot>(all, page);
     addPlots<LatenessPlot>(all, page);
     addPlots<DistributionPlot>(all, page);
     for (TableView* view : page.findChildren<TableView*>())

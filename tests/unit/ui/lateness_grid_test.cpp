@@ -1,6 +1,7 @@
-// The heat map of lateness of many ranks: which of them a search finds, and what their rows then show.
+// The heat map of lateness and the lanes of many ranks: which of them a search finds, and what their rows then show.
 
 #include "ui/ranks/lateness_grid.h"
+#include "ui/ranks/rank_lanes.h"
 #include "ui/ranks/rank_rows.h"
 
 #include <gtest/gtest.h>
@@ -76,6 +77,43 @@ TEST(RankSearch, LeavesTheLatenessOfTheRanksItFindsAsItIs)
     const std::vector<StepBar> bars = rankBars(table, {}, foundRanks(table, "node1"));
     ASSERT_EQ(bars.size(), std::size_t(kOfHost));
     EXPECT_EQ(bars.front().title, QStringLiteral("rank 8"));
+}
+
+TEST(RankLanes, OfManyRanksTheLateOnesAreShownInTheirOrder)
+{
+    const query::RanksTable table = tableOfRanks();
+    const RankLanes lanes = rankLanes(table, {});
+    ASSERT_EQ(lanes.ranks.size(), RankLanes::kMost);
+    EXPECT_EQ(lanes.left, kRanks - RankLanes::kMost);
+    EXPECT_EQ(lanes.ranks.front().title, QStringLiteral("rank 8"));
+    EXPECT_EQ(lanes.ranks.back().title, QStringLiteral("rank 23"));
+    EXPECT_EQ(lanes.step, 0);
+    const RankLanes found = rankLanes(table, {}, foundRanks(table, "node0"));
+    ASSERT_EQ(found.ranks.size(), std::size_t(kOfHost));
+    EXPECT_EQ(found.left, 0U);
+    EXPECT_EQ(found.ranks.front().title, QStringLiteral("rank 0"));
+}
+
+TEST(RankLanes, APartWaitsUntilTheLastRankStarts)
+{
+    query::RanksTable table = tableOfRanks();
+    for (query::CollectiveRow& row : table.collectives) {
+        row.late = Nanoseconds(1'000);
+        for (query::CollectiveRank& rank : row.ranks)
+            rank.wait = row.ranks.back().start - rank.start;
+    }
+    const RankLanes lanes = rankLanes(table, 0);
+    ASSERT_EQ(lanes.collectives.size(), 2U);
+    EXPECT_EQ(lanes.collectives[1].first, 1'000'000);
+    EXPECT_EQ(lanes.collectives[1].late, 23'000) << "after the first of all ranks, shown or not";
+    const RankLanes::Part* part = lanes.partOf(0, 1); // of rank 8
+    ASSERT_NE(part, nullptr);
+    EXPECT_EQ(part->start, 1'008'000);
+    EXPECT_EQ(part->ready, 1'023'000);
+    EXPECT_EQ(part->end, 1'108'000);
+    EXPECT_EQ(lanes.words(0, *part), QStringLiteral("all_reduce 1: rank 8 waits 15.0\u2009µs for rank 23"));
+    EXPECT_EQ(lanes.words(15, *lanes.partOf(15, 1)),
+              QStringLiteral("all_reduce 1: rank 23 starts last, 23.0\u2009µs after the first"));
 }
 
 } // namespace
