@@ -4,6 +4,7 @@
 #include "ui/compare/distribution_plot.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/flame/flame_view.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/copy_menu.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_cells.h"
@@ -47,15 +48,15 @@ TableData emptyTable(const QStringList& titles)
     return table;
 }
 
-// Draws a widget that paints itself, scaled to another size.
-std::function<void(QPainter&, const QSize&, bool)> drawing(QWidget& widget)
+// Draws a part of a widget that paints itself, scaled to another size.
+std::function<void(QPainter&, const QSize&, bool)> drawing(QWidget& widget, const QRect& part)
 {
-    return [&widget](QPainter& painter, const QSize& size, bool vector) {
+    return [&widget, part](QPainter& painter, const QSize& size, bool vector) {
         std::optional<VectorDrawing> shapes;
         if (vector)
             shapes.emplace();
-        painter.scale(double(size.width()) / widget.width(), double(size.height()) / widget.height());
-        widget.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
+        painter.scale(double(size.width()) / part.width(), double(size.height()) / part.height());
+        widget.render(&painter, {}, part, QWidget::DrawWindowBackground | QWidget::DrawChildren);
     };
 }
 
@@ -126,7 +127,7 @@ void add(std::vector<Exportable>& all, const QString& name, QWidget* drawn, Tabl
         return;
     Exportable one{name, drawn != nullptr ? drawn->size() : sizeOfTable(table, 720), {}, std::move(table)};
     if (drawn != nullptr)
-        one.draw = drawing(*drawn);
+        one.draw = drawing(*drawn, drawn->rect());
     all.push_back(std::move(one));
 }
 
@@ -140,9 +141,14 @@ std::optional<TableData> someTable(TableData table)
     return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
 }
 
+// Without the tools at its top.
 Exportable wholePage(QWidget& page, const QString& title)
 {
-    return {title, page.size(), drawing(page), {}};
+    QRect shown = page.rect();
+    for (const ToolBar* tools : page.findChildren<ToolBar*>())
+        if (tools->isVisibleTo(&page) && tools->mapTo(&page, QPoint()).y() == 0)
+            shown.setTop(tools->height());
+    return {title, shown.size(), drawing(page, shown), {}};
 }
 
 // Draws a widget that also draws itself in another size.
