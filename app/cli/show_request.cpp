@@ -141,6 +141,7 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
     std::string rank;
     std::string process;
     std::string device;
+    std::string thread;
     std::string group;
     std::string at;
     std::string step;
@@ -209,6 +210,9 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
                          takersOf(Takes::Span));
     arguments.option("--to NS", to, "the end of that span");
     arguments.flag("--invert", request.invert, "tree: kernels and ops outermost, their callers inside");
+    arguments.option(
+        "--thread N", thread,
+        "tree: only what this thread launched, or ran on the host; its number as on the timeline");
     arguments.repeated("--filter F", filters,
                        "tree: keep=NAME only stacks with that call, hide=NAME without it, callers=NAME the "
                        "call and below it its callers, callees=NAME the call and what it calls; NAME is "
@@ -262,6 +266,8 @@ std::optional<ShowRequest> parsedRequest(std::span<const std::string> words, std
     if (!step.empty())
         request.step = static_cast<std::int32_t>(wholeNumber(step, "--step", 0, kMostNumber));
     readChange(request, scales, free);
+    if (!thread.empty())
+        request.tree.thread = wholeNumber(thread, "--thread", 0);
     for (const std::string& filter : filters)
         request.tree.filters.push_back(query::callFilter(filter));
     request.hasLimit = !limit.empty();
@@ -292,8 +298,9 @@ const ShowSection& checkedSection(ShowRequest& request)
         throw Error{
             .what = "--step excludes --from and --to", .where = "show waiting", .remedy = "give one of them"};
     requireTaken(section, Takes::Tree,
-                 tree.weight != query::CallWeight::Time || request.invert || !tree.filters.empty(),
-                 "--weight, --invert or --filter");
+                 tree.weight != query::CallWeight::Time || request.invert || !tree.filters.empty() ||
+                     tree.thread.has_value(),
+                 "--weight, --invert, --filter or --thread");
     requireTaken(section, Takes::Against, !request.against.empty(), "--against");
     requireTaken(section, Takes::Change, isChanged, "--scale, --remove or --free");
     requireTaken(section, Takes::Kernel, !request.kernel.empty(), "--kernel");

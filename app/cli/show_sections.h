@@ -52,7 +52,7 @@ enum class Takes : std::uint16_t {
     Device = 4,      ///< --device
     Step = 8,        ///< --step
     Span = 16,       ///< --from and --to
-    Tree = 32,       ///< --weight, --invert and --filter
+    Tree = 32,       ///< --weight, --invert, --filter and --thread
     Change = 64,     ///< --scale, --remove and --free
     Blocks = 128,    ///< --at and --names
     Kernel = 256,    ///< --kernel

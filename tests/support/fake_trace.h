@@ -128,6 +128,22 @@ public:
         batch_.deviceEvents.back().launched = timestampAt(time);
         return *this;
     }
+    FakeTrace& launchedBy(ThreadId thread)
+    {
+        batch_.deviceEvents.back().launchThread = thread;
+        return *this;
+    }
+    /// The last op did.
+    FakeTrace& ranOn(ThreadId thread)
+    {
+        batch_.ops.back().thread = thread;
+        return *this;
+    }
+    FakeTrace& thread(ThreadId thread, std::string_view name, std::int64_t native)
+    {
+        batch_.threads.push_back({thread, strings_->intern(name), {}, native});
+        return *this;
+    }
     FakeTrace& by(OpId op)
     {
         batch_.deviceEvents.back().op = op;

@@ -14,6 +14,7 @@
 #include "ui/timeline/timeline_page.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QLineEdit>
 #include <QMenu>
@@ -367,6 +368,34 @@ TEST_F(FlameTest, ARunWithoutATraceSaysWhy)
     window_.workspace().select({{id, RunId{3}}});
     flame();
     EXPECT_TRUE(showsText(QStringLiteral("No kernel and no op was traced here")));
+}
+
+TEST_F(FlameTest, AThreadLeavesWhatItLaunched)
+{
+    const auto total = [this] { return view().graph()->sums.amount[CallTree::kRoot]; };
+    const std::int64_t all = total();
+    auto& threads = named<QComboBox>(QStringLiteral("Thread of the graph"));
+    ASSERT_TRUE(threads.isVisible());
+    ASSERT_GE(threads.count(), 3) << "all, main and that of backward";
+    std::int64_t sum = 0;
+    for (int i = 1; i < threads.count(); ++i) {
+        threads.setCurrentIndex(i);
+        emit threads.activated(i);
+        waitUntilSettled();
+        EXPECT_LT(total(), all);
+        EXPECT_TRUE(showsText(threads.currentText())) << "the panels say whose time it is";
+        sum += total();
+        EXPECT_TRUE(
+            flame().command().contains(QStringLiteral("--thread %1").arg(threads.currentData().toLongLong())))
+            << flame().command().toStdString();
+    }
+    EXPECT_EQ(sum, all) << "each kernel is of one thread";
+    auto& width = named<QComboBox>(QStringLiteral("Width of the boxes"));
+    width.setCurrentIndex(width.findText(QStringLiteral("allocated bytes")));
+    emit width.activated(width.currentIndex());
+    waitUntilSettled();
+    EXPECT_FALSE(threads.isEnabled()) << "allocations are recorded without their thread";
+    EXPECT_FALSE(flame().command().contains(QStringLiteral("--thread")));
 }
 
 } // namespace

@@ -66,6 +66,15 @@ double shareOf(std::int64_t part, std::int64_t whole)
     return whole > 0 ? double(part) / double(whole) : 0;
 }
 
+// The threads of the process that the page shows.
+std::vector<query::ThreadChoice> threadsOf(const store::RunReader& reader, const SelectedRun& run)
+{
+    std::vector<query::ThreadChoice> threads = query::threadChoices(reader, run.key.run);
+    const query::ProcessFilter chosen(reader, run.key.run, run.process);
+    std::erase_if(threads, [&](const query::ThreadChoice& thread) { return !chosen.has(thread.thread); });
+    return threads;
+}
+
 query::CallTreeRow rowOf(const query::FlameGraph& graph, Node node)
 {
     const CallTree::Entry& entry = graph.table.tree.entries()[node];
@@ -154,6 +163,11 @@ QWidget* FlamePage::makeTools()
         weight_->addItem(words, int(weight));
     connect(weight_, &QComboBox::activated, this, &FlamePage::load);
     tools->add(weight_);
+    threadBox_ = new ComboBox(tr("Thread of the graph"));
+    threadBox_->setToolTip(tr("Only what this thread launched, or ran on the host"));
+    threadBox_->hide();
+    connect(threadBox_, &QComboBox::activated, this, &FlamePage::load);
+    tools->add(threadBox_);
     invert_ = new QCheckBox(tr("Invert"));
     invert_->setToolTip(tr("Begin with what took the time, with its callers below"));
     // The trees of two runs are inverted before they are joined.
@@ -231,6 +245,8 @@ QString FlamePage::command() const
         command.add("--weight", std::string(wordOf(weight)));
     if (invert_->isChecked())
         command.add("--invert");
+    if (const auto only = thread())
+        command.add("--thread", std::to_string(*only));
     for (const query::CallFilter& filter : filters_)
         command.add("--filter", std::string(wordOf(filter.kind)) + "=" + filter.name);
     if (isOfTwo())
@@ -246,8 +262,34 @@ query::ProcessQuery FlamePage::chosen() const
     return run_ ? run_->process : query::ProcessQuery{};
 }
 
+// A run of two has threads of its own; idle time and memory are of all threads.
+std::optional<std::int64_t> FlamePage::thread() const
+{
+    const auto weight = CallWeight(weight_->currentData().toInt());
+    const bool isOfThreads = weight != CallWeight::Idle && weight != CallWeight::Allocated;
+    return !isOfTwo() && isOfThreads && threadBox_->currentIndex() > 0
+               ? std::optional(threadBox_->currentData().toLongLong())
+               : std::nullopt;
+}
+
+// Those of the chosen process. Keeps the choice while it is one of them.
+void FlamePage::fillThreads(const std::vector<query::ThreadChoice>& threads)
+{
+    const QVariant before = threadBox_->currentData();
+    threadBox_->clear();
+    threadBox_->addItem(tr("all threads"));
+    for (const query::ThreadChoice& choice : threads)
+        threadBox_->addItem(QString::fromStdString(choice.title), qlonglong(choice.number));
+    threadBox_->setCurrentIndex(before.isValid() ? std::max(0, threadBox_->findData(before)) : 0);
+    const auto weight = CallWeight(weight_->currentData().toInt());
+    threadBox_->setVisible(threads.size() > 1 && !isOfTwo());
+    threadBox_->setEnabled(weight != CallWeight::Idle && weight != CallWeight::Allocated);
+}
+
 QString FlamePage::chosenWords() const
 {
+    if (thread())
+        return threadBox_->currentText();
     if (const query::ProcessChoice* device = device_->chosen())
         return QString::fromStdString(device->title);
     if (!run_)
@@ -272,6 +314,8 @@ bool FlamePage::isOfTwo() const
 
 void FlamePage::showRuns(const std::vector<SelectedRun>& runs)
 {
+    if (runs.empty() || !run_ || run_->key != runs.front().key || run_->process != runs.front().process)
+        threadBox_->clear(); // it has other threads
     run_.reset();
     second_.reset();
     device_->forget();
@@ -303,14 +347,16 @@ void FlamePage::load()
     // The tree of one run is filtered when it is laid out.
     const query::CallTreeOptions options{.weight = query::CallWeight(weight_->currentData().toInt()),
                                          .span = run_->span,
-                                         .filters = second ? filters_ : std::vector<query::CallFilter>()};
+                                         .filters = second ? filters_ : std::vector<query::CallFilter>(),
+                                         .thread = thread()};
     loading_.start(
         [run = *run_, second, chosen = chosen(), options,
          isInverted = invert_->isChecked()](const query::Cancelled& cancelled) {
             auto session = run.file->borrow();
             Loaded loaded{.table = {},
                           .difference = {},
-                          .devices = query::deviceChoices(session->reader().topology(run.key.run))};
+                          .devices = query::deviceChoices(session->reader().topology(run.key.run)),
+                          .threads = threadsOf(session->reader(), run)};
             const query::EventQuery ofRun{.run = run.key.run, .topology = chosen};
             if (second) {
                 auto other = second->file->borrow();
@@ -333,6 +379,7 @@ void FlamePage::loaded(Loaded loaded)
     releaseInBackground(std::exchange(table_, std::move(loaded.table)));
     releaseInBackground(std::exchange(difference_, std::move(loaded.difference)));
     device_->setDevices(std::move(loaded.devices));
+    fillThreads(loaded.threads);
     layOut();
 }
 

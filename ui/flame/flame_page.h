@@ -2,6 +2,7 @@
 
 #include "core/query/calls/flame_graph.h"
 #include "core/query/runs/process_filter.h"
+#include "core/query/runs/thread_choice.h"
 #include "ui/jobs/job_tracker.h"
 #include "ui/kit/page.h"
 #include "ui/kit/table_model.h"
@@ -30,7 +31,7 @@ class TableView;
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
 /// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes, FLOPs or
 /// moved bytes may replace GPU time, and the time filter the traced steps; of two runs the boxes are coloured by their
-/// difference. Filters leave out stacks by a call in them.
+/// difference. Filters leave out stacks by a call in them, or all but those of a thread.
 class FlamePage : public Page {
     Q_OBJECT
 public:
@@ -58,6 +59,7 @@ private:
         std::shared_ptr<const query::CallTreeTable> table;           ///< of one run
         std::shared_ptr<const query::CallTreeDifference> difference; ///< of two
         std::vector<query::ProcessChoice> devices;
+        std::vector<query::ThreadChoice> threads;
     };
 
     struct LaidOut {
@@ -72,7 +74,9 @@ private:
     void load();
     bool isOfTwo() const;               ///< two runs are compared
     query::ProcessQuery chosen() const; ///< the chosen GPU, otherwise the process that all pages show
-    QString chosenWords() const;        ///< "all 2 ranks", "GPU 1"
+    void fillThreads(const std::vector<query::ThreadChoice>& threads);
+    std::optional<std::int64_t> thread() const; ///< the number of the chosen one; none: all
+    QString chosenWords() const;                ///< "all 2 ranks", "GPU 1"
     QString whatIsShown() const;
     QString whyNothing() const;
     void loaded(Loaded loaded);
@@ -106,6 +110,7 @@ private:
     std::shared_ptr<const RunKey> filtered_; ///< the run that they are about
     DeviceBox* device_ = nullptr;
     ComboBox* weight_ = nullptr;
+    ComboBox* threadBox_ = nullptr; ///< hidden unless there are several threads to choose from
     QCheckBox* compare_ = nullptr;
     QCheckBox* invert_ = nullptr;
     QPushButton* whole_ = nullptr;

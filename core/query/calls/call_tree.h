@@ -132,6 +132,8 @@ struct CallTreeOptions {
     CallWeight weight = CallWeight::Time;
     std::optional<TimeSpan> span = {}; ///< only what happens in it, in steps or not; replaces the scope
     std::vector<CallFilter> filters = {};
+    /// Only what this thread launched, or ran on the host (ThreadChoice::number); none: all threads.
+    std::optional<std::int64_t> thread = {};
 };
 
 /// The activities of a run as a tree of their callers.
@@ -165,7 +167,8 @@ struct CallTreeTable {
 /// are only partly in a time span count with that part.
 /// Memory: the distinct stacks, 12 bytes for each op and, if the run has frames, 20 bytes for each activity.
 /// \param cancelled  ends the reading of events early; the tree then has a part of them
-/// \throws Error  no such run, rank, process or device; a pattern that is invalid; of idle time: a pattern, or a device
+/// \throws Error  no such run, rank, process, thread or device; a pattern that is invalid; of idle time: a pattern, a
+///                device or a thread; of allocations a thread
 CallTreeTable callTree(
     const store::RunReader& reader, const EventQuery& query, const CallTreeOptions& options = {},
     const std::function<bool()>& cancelled = [] { return false; });

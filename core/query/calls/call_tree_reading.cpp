@@ -13,6 +13,7 @@
 #include "core/query/runs/selection.h"
 #include "core/query/runs/side_reading.h"
 #include "core/query/runs/stored_work.h"
+#include "core/query/runs/thread_choice.h"
 #include "core/query/runs/work_context.h"
 #include "core/store/tracks/call_totals.h"
 
@@ -82,8 +83,10 @@ public:
         if (!query.rangeGlob.empty())
             glob_.emplace(query.rangeGlob);
         window_ = windowOf(reader, table_.run.run, options.span);
-        isWhole_ = !options.span && query.topology.empty();
-        isOfProcesses_ = !options.span && !query.topology.device;
+        if (options.thread)
+            findThreads(*options.thread);
+        isWhole_ = !options.span && query.topology.empty() && !threads_;
+        isOfProcesses_ = !options.span && !query.topology.device && !threads_;
     }
 
     CallTreeTable build()
@@ -136,6 +139,24 @@ private:
         Timestamp end{};
         CallTree::Node node = CallTree::kRoot;
     };
+
+    /// The threads with that number, of the chosen process.
+    void findThreads(std::int64_t number)
+    {
+        threads_.emplace();
+        std::string known;
+        for (const ThreadChoice& choice : threadChoices(reader_, table_.run.run)) {
+            if (!topology_->has(choice.thread))
+                continue;
+            known += (known.empty() ? "" : ", ") + choice.title;
+            if (choice.number == number)
+                threads_->insert(choice.thread);
+        }
+        if (threads_->empty())
+            throw Error{.what = "the run has no thread " + std::to_string(number),
+                        .where = "--thread",
+                        .remedy = known.empty() ? "leave it out" : "its threads are " + known};
+    }
 
     /// From the totals that the file stores; false if there are none, or if they are insufficient.
     bool addStored(const store::EventCounts& counts)
@@ -319,10 +340,12 @@ private:
             return !table_.span || (event.start >= window_.from && event.start < window_.to);
         };
         std::erase_if(ops, [&](const Op& op) {
-            return !topology_->has(op.thread) || (!table_.onGpu && !startsInSpan(op));
+            return !topology_->has(op.thread) || !isOfThread(op.thread) ||
+                   (!table_.onGpu && !startsInSpan(op));
         });
-        std::erase_if(
-            device, [&](const DeviceEvent& event) { return !topology_->has(event) || !startsInSpan(event); });
+        std::erase_if(device, [&](const DeviceEvent& event) {
+            return !topology_->has(event) || !isOfThread(event.launchThread) || !startsInSpan(event);
+        });
         if (table_.onGpu && device.empty())
             return {};
         return timedWorkOfOps(ops, device, textOf_, familyOf, context, scope);
@@ -342,12 +365,15 @@ private:
 
     bool isSelected(const DeviceEvent& event)
     {
-        return isInScope(event.step != kNoStep) && topology_->has(event) && selection_.has(event.path);
+        return isInScope(event.step != kNoStep) && topology_->has(event) && isOfThread(event.launchThread) &&
+               selection_.has(event.path);
     }
     bool isSelected(const Op& op)
     {
-        return isInScope(op.step != kNoStep) && topology_->has(op.thread) && selection_.has(op.path);
+        return isInScope(op.step != kNoStep) && topology_->has(op.thread) && isOfThread(op.thread) &&
+               selection_.has(op.path);
     }
+    bool isOfThread(ThreadId thread) const { return !threads_ || threads_->contains(thread); }
     bool isInScope(bool isTraced) const { return table_.whole || isTraced; }
 
     ProcessIndex processOf(const DeviceEvent& event) const
@@ -494,6 +520,7 @@ private:
     PathSelection selection_;
     std::optional<analysis::PathGlob> glob_; ///< the same for paths that are no strings of the file
     std::optional<ProcessFilter> topology_;
+    std::optional<std::unordered_set<ThreadId>> threads_; ///< none: all
     CallTreeTable table_;
     store::EventWindow window_; ///< of the activities that count
     bool isWhole_ = true;       ///< no process, device or span was requested
@@ -515,6 +542,12 @@ CallTreeTable callTree(const store::RunReader& reader, const EventQuery& query,
                        const CallTreeOptions& options, const std::function<bool()>& cancelled)
 {
     CallTreeTable table;
+    if (options.thread && (options.weight == CallWeight::Idle || options.weight == CallWeight::Allocated))
+        throw Error{.what = options.weight == CallWeight::Idle
+                                ? "the idle time of a GPU is of all threads"
+                                : "allocations are recorded without their thread",
+                    .where = "--thread",
+                    .remedy = "choose another --weight"};
     if (options.weight == CallWeight::Idle) {
         if (!query.rangeGlob.empty())
             throw Error{.what = "the idle time of a GPU is in no range",

@@ -85,6 +85,31 @@ TEST_F(CallTreeOfAFile, OrdersModulesOpsAndKernelsByTime)
     EXPECT_DOUBLE_EQ(rows[0].percent, 100.0 * 90 / 91);
 }
 
+TEST_F(CallTreeOfAFile, LeavesWhatOneThreadLaunchedOrRan)
+{
+    constexpr ThreadId kMain{1};
+    constexpr ThreadId kAutograd{2};
+    trace.thread(kMain, "main", 412).thread(kAutograd, "autograd", 413);
+    trace.step(0, 0, 1000);
+    trace.op("aten::mm", 10, 40).at("step/forward").ranOn(kMain);
+    trace.kernel("gemm", 100, 150).at("step/forward").launchedBy(kMain);
+    trace.op("MmBackward0", 50, 90).at("step/backward").ranOn(kAutograd);
+    trace.kernel("gemm", 200, 230).at("step/backward").launchedBy(kAutograd);
+    EXPECT_EQ(read().tree.totalAmount(), 80);
+    EXPECT_THAT(linesOf(readAgain({}, {.thread = 413}).tree),
+                ElementsAre("step 30 0 1", "  backward 30 0 1", "    gemm 30 30 1"));
+    EXPECT_THAT(linesOf(readAgain({}, {.weight = CallWeight::Host, .thread = 412}).tree),
+                ElementsAre("step 30 0 1", "  forward 30 0 1", "    aten::mm 30 30 1"));
+    try {
+        readAgain({}, {.thread = 99});
+        ADD_FAILURE() << "there is no such thread";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.sentence(),
+                  "--thread: the run has no thread 99; its threads are main 412, autograd 413");
+    }
+    EXPECT_THROW(readAgain({}, {.weight = CallWeight::Allocated, .thread = 412}), Error);
+}
+
 TEST_F(CallTreeOfAFile, CountsEveryNanosecondOnce)
 {
     trace.step(0, 0, 1000);
