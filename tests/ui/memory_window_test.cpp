@@ -1,4 +1,5 @@
 #include "core/exchange/import/snapshot_import.h"
+#include "tests/support/fake_memory.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/controls.h"
 #include "ui/kit/key_value_table.h"
@@ -299,6 +300,38 @@ TEST_F(SnapshotWindow, AStackShowsTheProgramsFramesBeforeThoseOfLibraries)
     }
     EXPECT_TRUE(facts.rows()[std::size_t(libraries)].values.front().startsWith(QLatin1String("torch/")));
     EXPECT_TRUE(facts.rows()[std::size_t(libraries)].dim);
+}
+
+TEST_F(MemoryWindow, WithoutCategoriesOpsHaveTheColours)
+{
+    constexpr MemoryCategory kNone = MemoryCategory::Unattributed;
+    testing::FakeMemory memory("trace");
+    memory.op("aten::mm", "").alloc(1, 1000, 10, "", kNone);
+    memory.op("aten::add", "").alloc(2, 600, 20, "", kNone).free(1, 40);
+    window_.open({QString::fromStdString(memory.file().string())});
+    waitUntilSettled();
+    ASSERT_NE(page_->areas().groups(), nullptr);
+    EXPECT_EQ(page_->areas().groups()->grouping, query::MemoryGrouping::Op);
+    QStringList legend;
+    for (const MemoryLegend::Entry& entry : page_->findChild<MemoryLegend*>()->entries())
+        legend << entry.name;
+    EXPECT_EQ(legend.mid(0, 2), (QStringList{QStringLiteral("aten::mm"), QStringLiteral("aten::add")}));
+    EXPECT_EQ(sumOfShares(), 1600);
+    choose(QStringLiteral("Colour by"), 0);
+    EXPECT_EQ(page_->areas().groups()->grouping, query::MemoryGrouping::Category) << "the user's choice";
+}
+
+TEST_F(MemoryWindow, MuchMoreReservedMemoryDoesNotFlattenWhatIsAllocated)
+{
+    const auto scaleOf = [this](std::int64_t bytes) {
+        testing::FakeMemory memory; // reserves 100 bytes more than it allocates
+        memory.alloc(1, bytes, 10, "step/forward").free(1, 40);
+        window_.open({QString::fromStdString(memory.file().string())});
+        waitUntilSettled();
+        return page_->areas().scale();
+    };
+    EXPECT_EQ(scaleOf(1000), 1100) << "both fit";
+    EXPECT_EQ(scaleOf(90), 90);
 }
 
 } // namespace

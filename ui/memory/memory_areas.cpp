@@ -43,12 +43,17 @@ void MemoryAreas::show(std::vector<MemoryRun> runs, std::shared_ptr<const query:
     runs_ = std::move(runs);
     groups_ = std::move(groups);
     most_ = 1;
+    std::int64_t reserved = 0;
     for (const MemoryRun& run : runs_) {
         const query::MemoryHistory& history = *run.history;
         most_ = std::max(most_, history.allocated.value(history.allocated.peak()));
         if (run.hasReserved())
-            most_ = std::max(most_, history.reserved.value(history.reserved.peak()));
+            reserved = std::max(reserved, history.reserved.value(history.reserved.peak()));
     }
+    // Much more in reserve would leave little of the height to what is allocated.
+    constexpr std::int64_t kMostReserved = 2;
+    if (reserved <= kMostReserved * most_)
+        most_ = std::max(most_, reserved);
     outdate();
 }
 
@@ -109,7 +114,9 @@ void MemoryAreas::drawReserved(QPainter& painter, const QRect& plot, const Colum
     std::vector<ColumnBand> free;
     for (std::size_t i = 0; i < columns.stacks.size(); ++i) {
         const double x = plot.left() + columns.first + double(i);
-        const double y = std::round(yOf(double(columns.stacks[i].reserved), plot));
+        // What is above the scale is cut.
+        const double y =
+            std::max(plot.top() - 2.0, std::round(yOf(double(columns.stacks[i].reserved), plot)));
         line << QPointF(x, y) << QPointF(x + 1, y);
         free.push_back({int(y), int(std::lround(yOf(double(columns.stacks[i].allocated), plot)))});
     }
@@ -221,8 +228,12 @@ void MemoryAreas::drawLabels(QPainter& painter, const QRect& plot) const
     if (first.hasReserved() && end > window.from) {
         const std::int64_t reserved = first.history->reserved.at(std::int64_t(end) + first.zero());
         painter.setFont(Theme::instance().small());
-        place(titled(first, tr("reserved %1").arg(byteText(double(reserved)))), xAt(end, plot),
-              yOf(double(reserved), plot), p.text);
+        const QString words = titled(first, tr("reserved %1").arg(byteText(double(reserved))));
+        if (reserved <= most_)
+            place(words, xAt(end, plot), yOf(double(reserved), plot), p.text);
+        else
+            place(tr("%1, above the scale").arg(words), xAt(end, plot), plot.top() + sizes().of(kTop),
+                  p.text);
     }
     painter.restore();
 }

@@ -66,10 +66,8 @@ void MemoryBlocks::show(const MemoryRun& run, std::shared_ptr<const query::Memor
     groups_ = std::move(groups);
     layout_ = std::move(layout);
     levels_ = std::move(levels);
-    if (!same && layout_) {
-        low_ = 0;
-        high_ = double(layout_->height);
-    }
+    if (!same && layout_)
+        fitBytes();
     outdate();
 }
 
@@ -156,10 +154,24 @@ bool MemoryBlocks::scrollBytes(double part)
     return true;
 }
 
+// Everything, but of memory from before the trace, about which nothing is known, only the upper edge where it would take
+// much of the height.
+void MemoryBlocks::fitBytes()
+{
+    const auto whole = double(layout_->height);
+    const auto unknown = double(layout_->restMost);
+    constexpr double kMuch = 0.25;
+    constexpr double kEdge = 0.06; // of what is known
+    const bool isCut = layout_->placing == query::MemoryPlacing::Address &&
+                       layout_->blocks == run_->history->blocks.size() && unknown > kMuch * whole &&
+                       unknown < whole;
+    setBytes(isCut ? unknown - kEdge * (whole - unknown) : 0, whole);
+}
+
 void MemoryBlocks::fit()
 {
     if (layout_)
-        setBytes(0, double(layout_->height));
+        fitBytes();
     MemoryChart::fit();
 }
 

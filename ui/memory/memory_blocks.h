@@ -57,6 +57,7 @@ private:
     double yOf(double bytes, const QRect& plot) const;
     double bytesAt(double y) const;
     void setBytes(double low, double high);
+    void fitBytes();
     QColor colourOfGroup(std::size_t group) const;
     std::optional<std::size_t> boxAt(QPointF at) const;
     void zoomTo(const query::MemoryBox& box);

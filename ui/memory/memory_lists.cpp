@@ -99,7 +99,7 @@ void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, quer
          time = instant.time](const query::Cancelled& cancelled) mutable {
             Made made;
             if (!coloured)
-                coloured = query::memoryGroups(run.history, colours, cancelled);
+                coloured = query::memoryGroups(run.history, colours, cancelled, run.ops.get());
             auto grouped = known;
             if (by != MemoryTable::Op && !grouped)
                 grouped = query::memoryGroups(run.history, query::MemoryGrouping(by), cancelled);

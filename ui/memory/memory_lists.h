@@ -20,7 +20,7 @@ class SegmentedControl;
 class TableView;
 
 /// The groups of a run's memory, by query::MemoryGrouping; null where they are not computed.
-using MemoryGroupings = std::array<std::shared_ptr<const query::MemoryGroups>, 3>;
+using MemoryGroupings = std::array<std::shared_ptr<const query::MemoryGroups>, query::kMemoryGroupings>;
 
 /// The tables about an instant: what is allocated by group, and the blocks or the allocator's segments.
 ///

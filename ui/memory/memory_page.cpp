@@ -52,7 +52,8 @@ QString signedBytes(std::int64_t bytes)
 } // namespace
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
-    : Page(workspace, parent), colourBy_(new SegmentedControl({tr("category"), tr("phase"), tr("module")})),
+    : Page(workspace, parent),
+      colourBy_(new SegmentedControl({tr("category"), tr("phase"), tr("module"), tr("op")})),
       instantChoice_(new SegmentedControl({tr("peak"), tr("chosen"), tr("step end")})),
       run_(new ComboBox(tr("Run"))), device_(new ComboBox(tr("GPU"))), stack_(new MessageStack),
       areas_(new MemoryAreas(axis_)), legend_(new MemoryLegend), placement_(new MemoryPlacement(axis_)),
@@ -253,14 +254,6 @@ void MemoryPage::load()
     isReading_ = true;
     std::vector<SelectedRun> runs = runs_;
     const auto first = std::ptrdiff_t(std::clamp(run_->currentIndex(), 0, int(runs.size()) - 1));
-    if (!isColourChosen_) {
-        // A snapshot has no categories, only stacks.
-        const bool isSnapshot = runs[std::size_t(first)].run->traits().pathsAreStacks;
-        const QSignalBlocker quiet(colourBy_);
-        colourBy_->setCurrent(
-            int(isSnapshot ? query::MemoryGrouping::Module : query::MemoryGrouping::Category));
-        lists_->groupBy(isSnapshot ? MemoryTable::Module : MemoryTable::Category);
-    }
     std::rotate(runs.begin(), runs.begin() + first, runs.begin() + first + 1);
     const auto failed = [this](const QString& sentence) { showMessage(sentence); };
     outlining_.start(
@@ -269,10 +262,14 @@ void MemoryPage::load()
         },
         [this](std::vector<MemoryRun> outlines) { outlined(std::move(outlines)); }, failed);
     loading_.start(
-        [runs, device = device(), grouping = grouping()](const query::Cancelled& cancelled) {
+        [runs, device = device(), grouping = grouping(),
+         isChosen = isColourChosen_](const query::Cancelled& cancelled) {
             Whole whole{readMemoryRuns(runs, device, cancelled), nullptr};
-            if (!whole.runs.empty())
-                whole.groups = query::memoryGroups(whole.runs.front().history, grouping, cancelled);
+            if (!whole.runs.empty()) {
+                const auto& history = whole.runs.front().history;
+                whole.groups = query::memoryGroups(
+                    history, isChosen ? grouping : query::tellingGrouping(*history), cancelled);
+            }
             return whole;
         },
         [this](Whole whole) { loaded(std::move(whole)); }, failed);
@@ -314,6 +311,11 @@ void MemoryPage::loaded(Whole whole)
     const TimeWindow window = axis_.window();
     shown_ = std::move(whole.runs);
     groups_ = {};
+    if (!isColourChosen_) {
+        const QSignalBlocker quiet(colourBy_);
+        colourBy_->setCurrent(int(whole.groups->grouping));
+        lists_->groupBy(MemoryTable(whole.groups->grouping));
+    }
     groups_[std::size_t(whole.groups->grouping)] = std::move(whole.groups);
     block_.reset();
     segment_.reset();
@@ -405,8 +407,8 @@ void MemoryPage::group()
     if (const auto& known = groups_[std::size_t(grouping())])
         return grouped(known);
     grouping_.start(
-        [history = main()->history, by = grouping()](const query::Cancelled& cancelled) {
-            return query::memoryGroups(history, by, cancelled);
+        [history = main()->history, ops = main()->ops, by = grouping()](const query::Cancelled& cancelled) {
+            return query::memoryGroups(history, by, cancelled, ops.get());
         },
         [this](std::shared_ptr<const query::MemoryGroups> groups) {
             if (groups)
@@ -437,6 +439,9 @@ void MemoryPage::loadOps()
                 return;
             shown_.front().ops = ops;
             placement_->setOps(ops);
+            groups_[std::size_t(query::MemoryGrouping::Op)].reset(); // they have no names yet
+            if (grouping() == query::MemoryGrouping::Op)
+                group();
             showLists();
             showBlock();
         },

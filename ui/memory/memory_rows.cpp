@@ -57,7 +57,7 @@ std::string_view groupOfOp(const MemoryRun& run, const MemoryLife& block)
     if (block.isOlder())
         return query::kOlderGroup;
     const std::string_view name = opOf(*run.history, block, run.ops.get());
-    return name.empty() ? std::string_view("outside any op") : name;
+    return name.empty() ? query::kNoOpGroup : name;
 }
 
 Tally tallyAt(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* groups, std::int64_t time)
@@ -83,7 +83,7 @@ Swatch swatchOf(MemoryTable by, const std::string& key)
     case MemoryTable::Module:
         return swatchOfGroup(query::MemoryGrouping::Module, key);
     case MemoryTable::Op:
-        break;
+        return swatchOfGroup(query::MemoryGrouping::Op, key);
     }
     return Swatch::neutral();
 }
@@ -112,7 +112,7 @@ TableMaker<Share> shareTable(MemoryTable by, const std::vector<Share>& groups)
     constexpr const char* kGroupings[] = {"category", "phase", "module", "op"};
     const exchange::MemoryGroupColumns of(kGroupings[std::size_t(by)]);
     TableMaker<Share> table(groups);
-    table.add(of.name, 0).swatch = by != MemoryTable::Op;
+    table.add(of.name, 0).swatch = true;
     TableColumn& bytes = table.add(of.held, 60);
     bytes.title.clear(); // the title of the panel says at which instant
     bytes.tip = tr("held at that instant");
@@ -194,8 +194,10 @@ Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name)
         return Swatch::ofCategory(QString::fromStdString(name));
     if (name == query::kOlderGroup)
         return Swatch::ofCategory(QStringLiteral("context"));
-    if (name == query::kNoModuleGroup || name == query::kNoPhaseGroup)
+    if (name == query::kNoModuleGroup || name == query::kNoPhaseGroup || name == query::kNoOpGroup)
         return Swatch::of(Hue::Other);
+    if (const Hue hue = query::hueOfOp(name); grouping == query::MemoryGrouping::Op && hue != Hue::Other)
+        return Swatch::of(hue);
     const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
     const std::pair<const char*, Hue> known[] = {
         {"norm", Hue::Norm},          {"attention", Hue::Attention}, {"embed", Hue::Embedding},

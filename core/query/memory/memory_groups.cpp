@@ -20,6 +20,7 @@ constexpr std::array kStackOrder{MemoryCategory::Parameters,  MemoryCategory::Op
                                  MemoryCategory::Temporaries, MemoryCategory::Unattributed};
 constexpr std::size_t kMostGroups = 24; // more colours are hard to distinguish
 constexpr std::string_view kOthers = "other modules";
+constexpr std::string_view kOtherOps = "other ops";
 
 /// The position of the number in a component like layers.3; npos if it has none.
 std::size_t dotOfNumber(std::string_view component)
@@ -147,6 +148,37 @@ void groupByModule(const MemoryHistory& history, MemoryGroups& groups)
                                                                       : byPath[block.path]);
 }
 
+// The ops that allocated most have groups of their own.
+void groupByOp(const MemoryHistory& history, MemoryGroups& groups, const MemoryOps* ops)
+{
+    const auto keyOf = [&](const MemoryLife& block) {
+        const std::string_view op = opOf(history, block, ops);
+        return block.isOlder() ? kOlderGroup : op.empty() ? kNoOpGroup : op;
+    };
+    std::unordered_map<std::string_view, std::int64_t> bytes;
+    for (const MemoryLife& block : history.blocks)
+        bytes[keyOf(block)] += block.bytes;
+    std::vector<std::string_view> order;
+    for (const auto& [op, sum] : bytes)
+        if (op != kOlderGroup)
+            order.push_back(op);
+    std::ranges::sort(order, [&](std::string_view a, std::string_view b) {
+        return std::pair(-bytes[a], a) < std::pair(-bytes[b], b);
+    });
+    constexpr std::size_t kMostOps = kMostGroups - 3; // besides older blocks, the others and the rest
+    if (order.size() > kMostOps)
+        order.resize(kMostOps);
+    Names names(groups);
+    names.of(kOlderGroup);
+    for (const std::string_view op : order)
+        names.of(op);
+    for (const MemoryLife& block : history.blocks) {
+        const std::string_view key = keyOf(block);
+        const bool isOwn = key == kOlderGroup || std::ranges::find(order, key) != order.end();
+        groups.groupOf.push_back(names.of(isOwn ? key : kOtherOps));
+    }
+}
+
 /// Updates the bytes of each group, and the remainder of the allocator's count, at each change.
 void drawCurves(const MemoryHistory& history, MemoryGroups& groups)
 {
@@ -221,7 +253,7 @@ std::string_view moduleOf(const MemoryHistory& history, const MemoryLife& block)
 
 std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const MemoryHistory>& history,
                                                  MemoryGrouping grouping,
-                                                 const std::function<bool()>& cancelled)
+                                                 const std::function<bool()>& cancelled, const MemoryOps* ops)
 {
     auto groups = std::make_shared<MemoryGroups>();
     groups->grouping = grouping;
@@ -241,14 +273,32 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
     }
     if (grouping == MemoryGrouping::Phase)
         groupByPhase(*history, *groups);
-    else
+    else if (grouping == MemoryGrouping::Module)
         groupByModule(*history, *groups);
+    else
+        groupByOp(*history, *groups, ops);
     groups->rest = Names(*groups).of(kUnattributed);
     if (cancelled && cancelled())
         return nullptr;
     if (!history->empty())
         drawCurves(*history, *groups);
     return groups;
+}
+
+MemoryGrouping tellingGrouping(const MemoryHistory& history)
+{
+    // A snapshot has no categories, only stacks.
+    if (history.run.traits().pathsAreStacks)
+        return MemoryGrouping::Module;
+    std::size_t ofPhases = 0;
+    for (const MemoryLife& block : history.blocks) {
+        if (block.category != MemoryCategory::Unattributed)
+            return MemoryGrouping::Category;
+        ofPhases += block.path != 0 && !analysis::phaseOf(history.text(block.path)).empty() ? 1 : 0;
+    }
+    return history.blocks.empty()                 ? MemoryGrouping::Category
+           : 2 * ofPhases > history.blocks.size() ? MemoryGrouping::Phase
+                                                  : MemoryGrouping::Op;
 }
 
 void memoryStacks(const MemoryHistory& history, const MemoryGroups& groups, double from, double perColumn,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/query/memory/memory_history.h"
+#include "core/query/memory/memory_reading.h"
 
 #include <memory>
 
@@ -11,7 +12,9 @@ enum class MemoryGrouping {
     Category, ///< purpose
     Phase,    ///< phase of a step that allocated them
     Module,   ///< by kind of module: the attention of all layers is one group
+    Op,       ///< by the op that allocated them
 };
+inline constexpr std::size_t kMemoryGroupings = 4;
 
 /// The blocks of a history in groups, and the bytes of each group over time. At every instant the groups add
 /// up to what the allocator counted. Immutable; any thread.
@@ -28,11 +31,18 @@ struct MemoryGroups {
 
 inline constexpr std::string_view kNoModuleGroup = "outside any module";
 inline constexpr std::string_view kNoPhaseGroup = "outside the phases";
+inline constexpr std::string_view kNoOpGroup = "outside any op";
 
 /// Null where cancelled. O(n log n).
+/// \param ops  names of ops that the history does not hold; may be null
 std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const MemoryHistory>& history,
                                                  MemoryGrouping grouping,
-                                                 const std::function<bool()>& cancelled = {});
+                                                 const std::function<bool()>& cancelled = {},
+                                                 const MemoryOps* ops = nullptr);
+
+/// The grouping that tells most: categories where any are known, as in Tilescope's own runs; otherwise the modules of
+/// stacks, the phases if most blocks are of one, or the ops.
+MemoryGrouping tellingGrouping(const MemoryHistory& history);
 
 /// The module of a block: that of the range that allocated it, or of its tensor if known; empty if there is
 /// none.

@@ -2,6 +2,7 @@
 
 #include "core/model/text.h"
 #include "core/query/memory/memory_reading.h"
+#include "core/query/runs/grouping.h"
 #include "tests/support/fake_memory.h"
 
 #include <gmock/gmock.h>
@@ -67,6 +68,58 @@ TEST(MemoryGroups, OfASnapshotAreTheFunctionsThatRequestedMemory)
     EXPECT_EQ(groups->names.at(groups->groupOf[2]), kNoModuleGroup);
 }
 
+TEST(MemoryGroups, WithoutCategoriesAreTheOpsThatAllocated)
+{
+    FakeMemory memory("trace");
+    constexpr MemoryCategory kNone = MemoryCategory::Unattributed;
+    memory.older(1, 100, "", kNone);
+    memory.op("aten::mm", "").alloc(10, 50, 10, "", kNone).alloc(11, 5, 20, "", kNone);
+    memory.op("aten::empty", "").alloc(12, 70, 30, "", kNone);
+    const auto history = memory.history(MemoryParts::WithoutOps);
+    EXPECT_EQ(tellingGrouping(*history), MemoryGrouping::Op);
+    const auto groups = memoryGroups(history, MemoryGrouping::Op, {}, memory.ops(*history).get());
+    EXPECT_THAT(groups->names, ElementsAre(kOlderGroup, "aten::empty", "aten::mm", kUnattributed))
+        << "what allocated most comes first";
+    EXPECT_EQ(groups->at(0, kNow), 100);
+    EXPECT_EQ(groups->at(1, kNow), 70);
+    EXPECT_EQ(groups->at(2, kNow), 55);
+}
+
+TEST(MemoryGroups, OpsBeyondTheNumberOfColoursShareAGroup)
+{
+    FakeMemory memory("trace");
+    for (std::uint64_t i = 0; i < 60; ++i)
+        memory.op("op" + std::to_string(i), "")
+            .alloc(100 + i, static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(10 + i), "",
+                   MemoryCategory::Unattributed);
+    const auto history = memory.history();
+    const auto groups = memoryGroups(history, MemoryGrouping::Op);
+    EXPECT_LE(groups->names.size(), 24U);
+    EXPECT_EQ(groups->names.at(groups->groupOf[59]), "op59") << "one of the largest";
+    EXPECT_EQ(groups->names.at(groups->groupOf[0]), "other ops");
+    std::int64_t sum = 0;
+    for (std::size_t group = 0; group < groups->names.size(); ++group)
+        sum += groups->at(group, history->length);
+    EXPECT_EQ(sum, 60 * 61 / 2);
+}
+
+TEST(MemoryGroups, TheGroupingThatTellsMostIsThatOfWhatIsKnown)
+{
+    constexpr MemoryCategory kNone = MemoryCategory::Unattributed;
+    FakeMemory own;
+    own.alloc(1, 10, 10, "step/forward", kNone).alloc(2, 10, 20, "step/forward");
+    EXPECT_EQ(tellingGrouping(*own.history()), MemoryGrouping::Category);
+    FakeMemory withPhases("trace");
+    withPhases.alloc(1, 10, 10, "step/forward", kNone).alloc(2, 10, 20, "step/backward/layers.1", kNone);
+    EXPECT_EQ(tellingGrouping(*withPhases.history()), MemoryGrouping::Phase);
+    FakeMemory withFewPhases("trace");
+    withFewPhases.alloc(1, 10, 10, "", kNone).alloc(2, 10, 20, "step/backward/layers.1", kNone);
+    EXPECT_EQ(tellingGrouping(*withFewPhases.history()), MemoryGrouping::Op);
+    FakeMemory snapshot("snapshot");
+    snapshot.alloc(1, 10, 10, "train.py:7:step", kNone);
+    EXPECT_EQ(tellingGrouping(*snapshot.history()), MemoryGrouping::Module);
+}
+
 TEST(MemoryGroups, ModulesBeyondTheNumberOfColoursShareAGroup)
 {
     FakeMemory memory;
@@ -107,7 +160,7 @@ TEST(MemoryGroups, ColumnsShowTheMomentWithTheMost)
 TEST(MemoryGroups, AddUpToTheAllocatorsCountAtEveryInstant)
 {
     for (const MemoryGrouping grouping :
-         {MemoryGrouping::Category, MemoryGrouping::Phase, MemoryGrouping::Module}) {
+         {MemoryGrouping::Category, MemoryGrouping::Phase, MemoryGrouping::Module, MemoryGrouping::Op}) {
         FakeMemory memory;
         memory.unrecorded(5000).older(3, 700, "embedding").random(4000, 20'261'122);
         const auto history = memory.history();
