@@ -602,16 +602,23 @@ private:
         }
     }
 
-    /// cuda:0; cuda:0, cuda:1; cuda:0 to cuda:7
+    /// cuda:0; cuda:0, cuda:1; cuda:0 to cuda:7; cuda:0, cuda:2 to cuda:4
     std::string devicesText() const
     {
-        const std::vector<TracedDevice>& all = trace_.topology.devices;
-        const auto word = [](const TracedDevice& device) {
-            return "cuda:" + std::to_string(device.id.value);
-        };
-        std::string text = word(all.front());
-        if (all.size() > 1)
-            text += (all.size() == 2 ? ", " : " to ") + word(all.back());
+        std::vector<std::int32_t> ids;
+        for (const TracedDevice& device : trace_.topology.devices)
+            ids.push_back(device.id.value);
+        std::ranges::sort(ids);
+        std::string text;
+        for (std::size_t first = 0; first < ids.size();) {
+            std::size_t next = first + 1;
+            while (next < ids.size() && ids[next] == ids[next - 1] + 1)
+                ++next;
+            text += (text.empty() ? "cuda:" : ", cuda:") + std::to_string(ids[first]);
+            if (next - first > 1)
+                text += (next - first == 2 ? ", cuda:" : " to cuda:") + std::to_string(ids[next - 1]);
+            first = next;
+        }
         return text;
     }
 

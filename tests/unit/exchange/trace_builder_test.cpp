@@ -469,5 +469,14 @@ TEST_F(TraceBuilding, ARunOfManyGpusNamesTheFirstAndTheLast)
     EXPECT_EQ(finished().run(run).value().result.device, "cuda:0 to cuda:3");
 }
 
+TEST_F(TraceBuilding, ARunOfSomeGpusOfAMachineNamesNoOther)
+{
+    const ProcessIndex process = builder.addProcess({.pid = 10, .name = "python"});
+    std::uint32_t stream = 0;
+    for (const std::int32_t gpu : {7, 0, 4, 2, 3})
+        builder.addActivity(kernel(process, "gemm", ++stream, 100, 200, gpu));
+    EXPECT_EQ(finished().run(run).value().result.device, "cuda:0, cuda:2 to cuda:4, cuda:7");
+}
+
 } // namespace
 } // namespace tilescope::exchange
