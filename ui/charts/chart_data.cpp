@@ -97,7 +97,12 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
         }
         return point;
     }
-    return {};
+    if (!run.tracedStep || quantity != QLatin1String("step, wall"))
+        return {};
+    constexpr double kMs = 1e6;
+    point.y = kMs * *run.tracedStep;
+    point.isTraced = true;
+    return point;
 }
 
 // The runs that the recipe names; all if it names none.
@@ -169,9 +174,13 @@ struct Drawn {
     bool runBars = false;      ///< a point of several has a bar
     int leftOut = 0;
     bool outOfMemory = false;
+    bool traced = false; ///< points of recordings and imports
 
     void add(const ChartPoint& point)
     {
+        traced = traced || point.isTraced;
+        if (point.isTraced)
+            return;
         leastN = leastN == 0 ? point.n : std::min(leastN, point.n);
         mostN = std::max(mostN, point.n);
         mostRuns = std::max(mostRuns, point.runs);
@@ -223,6 +232,8 @@ QString captionOf(const ChartRecipe& recipe, const QStringList& separatedBy, boo
     caption += QStringLiteral(". ");
     if (!isMemory(recipe.y) && drawn.mostN > 0)
         caption += statisticsWords(recipe, drawn);
+    if (drawn.traced)
+        caption += QStringLiteral("Of recordings and imports: the mean traced step. ");
     if (drawn.mostRuns > 1)
         caption += QStringLiteral("Repeated runs, up to %1, are one point: their %2%3. ")
                        .arg(drawn.mostRuns)

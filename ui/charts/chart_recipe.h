@@ -69,6 +69,7 @@ struct ChartPoint {
     std::optional<double> high = {};
     std::int64_t n = 0;    ///< samples
     std::int64_t runs = 1; ///< repeats that it is the mean or median of
+    bool isTraced = false; ///< the mean traced step of a recording or an import, which has no samples
     QString exact;         ///< with unit, for the table
     QString label = {};
     std::string uid = {}; ///< of its run; of the first one of repeats

@@ -550,5 +550,27 @@ TEST(ChartFiles, TimelinesAreDrawnFromARecipeToo)
               std::string::npos);
 }
 
+TEST(ChartOfImports, ShowsTheMeanTracedStepByName)
+{
+    std::vector<query::RunSummary> runs(2);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        runs[i].workload = "trace";
+        runs[i].params = {{"name", i == 0 ? "a.json.gz" : "b.json.gz"}};
+        runs[i].tracedStep = i == 0 ? 11.2 : 5.6;
+    }
+    const ChartRecipe recipe = suggested({}, pointersTo(runs));
+    EXPECT_EQ(recipe.x, QStringLiteral("name"));
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    EXPECT_EQ(chart.empty, QString());
+    EXPECT_EQ(chart.words, (QStringList{QStringLiteral("a.json.gz"), QStringLiteral("b.json.gz")}));
+    ASSERT_EQ(chart.series.size(), 1U);
+    ASSERT_EQ(chart.series[0].points.size(), 2U);
+    EXPECT_DOUBLE_EQ(chart.series[0].points[1].y, 5.6);
+    EXPECT_EQ(chart.unit, QStringLiteral("ms"));
+    EXPECT_TRUE(chart.caption.contains(QStringLiteral("Of recordings and imports: the mean traced step.")))
+        << chart.caption.toStdString();
+    EXPECT_FALSE(chart.caption.contains(QStringLiteral("timed step"))) << chart.caption.toStdString();
+}
+
 } // namespace
 } // namespace tilescope::ui
