@@ -116,5 +116,45 @@ TEST_F(ExamplesTest, ACopyThatCannotBeMadeIsAWarningThatSaysWhere)
     EXPECT_TRUE(window_.workspace().files().empty());
 }
 
+TEST_F(ExamplesTest, ADamagedCopySaysSoAndTheOtherExamplesOpen)
+{
+    const ExampleRecording& example = exampleRecordings().front();
+    const QString copy = copyOfExample(example.file);
+    for (const std::uintmax_t left : {fs::file_size(copy.toStdString()) / 2, std::uintmax_t{50}}) {
+        SCOPED_TRACE(left);
+        fs::resize_file(copy.toStdString(), left);
+        click(example);
+        ASSERT_EQ(window_.workspace().files().size(), 1U);
+        const OpenFile& file = window_.workspace().files().front();
+        EXPECT_TRUE(file.problem.contains(example.file)) << file.problem.toStdString();
+        QStringList notices;
+        for (const QLabel* label : window_.findChildren<QLabel*>())
+            if (label->isVisible())
+                notices << label->text();
+        EXPECT_TRUE(notices.join(QLatin1Char('\n')).contains(file.problem)) << file.problem.toStdString();
+        window_.closeFile();
+        window_.showPage(QStringLiteral("overview"));
+        waitUntilSettled();
+    }
+    click(exampleRecordings().at(1));
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_TRUE(window_.workspace().files().front().snapshot);
+}
+
+TEST_F(ExamplesTest, AnExampleThatIsNotInstalledIsAWarningThatSaysWhatToDo)
+{
+    const QByteArray before = qgetenv("TILESCOPE_RESOURCES");
+    qputenv("TILESCOPE_RESOURCES", QByteArray::fromStdString((folder_ / "").string()));
+    click(exampleRecordings().front());
+    if (before.isNull())
+        qunsetenv("TILESCOPE_RESOURCES");
+    else
+        qputenv("TILESCOPE_RESOURCES", before);
+    EXPECT_TRUE(warning_.contains(QStringLiteral("attention.tscope: this example recording is missing; "
+                                                 "install Tilescope again")))
+        << warning_.toStdString();
+    EXPECT_TRUE(window_.workspace().files().empty());
+}
+
 } // namespace
 } // namespace tilescope::ui
