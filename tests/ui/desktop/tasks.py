@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Does the ten most likely tasks in the real window, by keyboard only or by mouse only.
+"""Does the most likely tasks in the real window, by keyboard only or by mouse only.
 
 usage: tests/ui/desktop/tasks.py keyboard|mouse TILESCOPE_GUI UI_FIXTURE ENGINE KINETO_TRACE
 
 Input goes through the X server, as that of a person does. Outcomes are read where a person reads them: in the accessible
-texts of the window, in the clipboard and in the files that were written. Prints what each task took.
+texts of the window, in the clipboard and in the files that were written. Prints what each task took: keys, clicks and
+seconds, which depend on the machine.
 """
 import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 from desktop import Desktop, Missing, State
 
 FILE = "gpu.tscope"
+RANKS = "ranks.tscope"  # eight, of which rank 1 is late
+STATEMENT = "select distinct kernel_family(name) as family from kernels"
 KERNEL = "fused adam fp32"
 OTHER_KERNEL = "xmma gemm fp32 64x64x8 nt"
 SPEC = "workload: attention\ndevice: cpu\nbatch: 1\nseq_len: 64\nwarmup: 1\nsteps: 3\ntrace_steps: 1"
@@ -84,6 +88,22 @@ class Outcomes:
     def export_chart(self, name):
         file = self.desktop.home / name
         self.desktop.wait(lambda: file.exists() and "</svg>" in file.read_text(), f"the file {name}")
+
+    def lanes(self, words):
+        """The lanes of the ranks, as soon as they say these words of the marked collective."""
+        return self.desktop.find("Lanes of the ranks", where=lambda item: words in item.description)
+
+    def late_rank(self):
+        self.desktop.find("Straggler: rank 1, last in 8 of 8 steps…", "label")
+        self.lanes("waits 2.00\u2009ms for rank 1")
+
+    def answered(self):
+        self.desktop.find("matmul", "table cell", lambda cell: cell.parent.name == "Rows of the statement")
+
+    def deleted(self, undo):
+        self.desktop.find(f"1 run of {FILE} deleted.", "label")
+        undo()
+        self.open_file()
 
 
 class Keyboard:
@@ -191,6 +211,33 @@ class Keyboard:
         self.desktop.type("chart.svg")
         self.desktop.press("Return")
         self.outcomes.export_chart("chart.svg")
+
+    def late_rank(self):
+        self.open("Open", RANKS)
+        self.desktop.press("ctrl+8")
+        self.outcomes.late_rank()
+        self.desktop.tab_to("Lanes of the ranks")
+        self.desktop.press("Down")
+        self.outcomes.lanes("rank 1 starts last, 2.00\u2009ms after the first")
+        self.desktop.press("Return")
+        self.outcomes.canvas("rank 1")
+
+    def query(self):
+        self.desktop.press("alt+2")
+        self.desktop.tab_to("SQL statement")
+        self.desktop.press("ctrl+a")
+        self.desktop.type(STATEMENT)
+        self.desktop.press("ctrl+Return")
+        self.outcomes.answered()
+
+    def delete_and_undo(self):
+        self.open("Open", FILE)
+        self.desktop.press("ctrl+1")
+        self.outcomes.open_file()
+        self.desktop.press("ctrl+l")
+        self.desktop.tab_to("Runs")
+        self.desktop.press("Menu", "Up", "Return")  # the last entry
+        self.outcomes.deleted(lambda: self.desktop.press("ctrl+z"))
 
 
 class Mouse:
@@ -300,29 +347,56 @@ class Mouse:
         self.desktop.click(self.desktop.find("Save", "push button"))
         self.outcomes.export_chart(name)
 
+    def late_rank(self):
+        self.open(RANKS)
+        self.page("Ranks")
+        self.outcomes.late_rank()
+        lanes = self.desktop.find("Lanes of the ranks")
+        self.desktop.click(lanes, self.over(lanes, "rank 1 starts last", 0.75), times=2)
+        self.outcomes.canvas("rank 1")
+
+    def query(self):
+        self.page("Query")
+        self.desktop.click(self.desktop.find("Examples", "push button"))
+        self.desktop.click_in_menu("GPU time of each family of kernels")
+        self.outcomes.answered()
+
+    def delete_and_undo(self):
+        self.open(FILE)
+        self.page("Overview")
+        self.outcomes.open_file()
+        run = self.desktop.find("naive batch 4", "table cell", lambda cell: cell.parent.name == "Runs")
+        self.desktop.click(run, button=3)
+        self.desktop.click_in_menu("Delete run")
+        self.outcomes.deleted(lambda: self.desktop.click(self.desktop.find("Undo", "push button")))
+
 
 TASKS = (("open a file", "open_file"), ("go from a finding to its cause", "read_finding"),
          ("compare A and B", "compare"), ("zoom to a step and copy a kernel's name and time", "read_kernel"),
          ("pin a lane, filter the pages by a time", "filter_time"), ("find a kernel by the palette", "find_kernel"),
          ("see what holds memory at the peak", "read_peak"), ("run an experiment", "run_experiment"),
-         ("import a trace of PyTorch", "import_trace"), ("export a chart", "export_chart"))
+         ("import a trace of PyTorch", "import_trace"), ("export a chart", "export_chart"),
+         ("find who is late among eight ranks", "late_rank"), ("ask the file in SQL", "query"),
+         ("delete a run and undo it", "delete_and_undo"))
 
 
 def main():
     hand, gui, fixture, engine, trace = sys.argv[1:]
     with Desktop(gui, hand, {"TILESCOPE_ENGINE": engine}) as desktop:
         subprocess.run([fixture, "gpu", desktop.home / FILE], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([fixture, "group", "8", desktop.home / RANKS], check=True, stdout=subprocess.DEVNULL)
         shutil.copy(trace, desktop.home)
         outcomes = Outcomes(desktop)
         user = {"keyboard": Keyboard, "mouse": Mouse}[hand](desktop, outcomes, pathlib.Path(trace).name)
         desktop.open()
         for words, task in TASKS:
-            keys, clicks = desktop.keys, desktop.clicks
+            keys, clicks, begin = desktop.keys, desktop.clicks, time.monotonic()
             try:
                 getattr(user, task)()
             except (Missing, AssertionError) as error:
                 sys.exit(f"{words}, by {hand}: {error}")
-            print(f"{words}: {desktop.keys - keys} keys, {desktop.clicks - clicks} clicks", flush=True)
+            print(f"{words}: {desktop.keys - keys} keys, {desktop.clicks - clicks} clicks, "
+                  f"{time.monotonic() - begin:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
