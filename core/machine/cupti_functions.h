@@ -24,6 +24,7 @@ namespace cupti {
 // built without CUDA. CUPTI reads the members that `size` covers, so that newer libraries accept these structures.
 using Result = int;
 inline constexpr Result kDone = 0;
+inline constexpr Result kInvalidParameter = 1;
 inline constexpr Result kOutOfMemory = 8; // of decoding: the hardware's buffer was full
 inline constexpr Result kHardwareBusy = 26;
 inline constexpr Result kNotSupported = 27;

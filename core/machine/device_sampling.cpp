@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -95,7 +96,12 @@ private:
         set.configSize = config_.size();
         set.config = config_.data();
         set.interval = static_cast<std::uint64_t>(interval.count());
-        require(library_->call("cuptiPmSamplingSetConfig", set), "sample at this interval");
+        cupti::Result result = library_->call("cuptiPmSamplingSetConfig", set);
+        if (result == cupti::kInvalidParameter) { // of CUDA 12.6, whose structure ends before
+            set.head.size = offsetof(cupti::SetConfigParams, append);
+            result = library_->call("cuptiPmSamplingSetConfig", set);
+        }
+        require(result, "sample at this interval");
         std::vector<const char*> names = pointersOf(metrics_);
         auto size = cupti::sized<cupti::ImageSizeParams>();
         size.sampling = sampling_;

@@ -2,7 +2,7 @@
 // variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
 // 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time),
 // `late` (enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples), `unstarted` (enabling a second GPU fails after
-// 0.2 s, in which no other one can be read), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE,
+// 0.2 s, in which no other one can be read), `oldest` (structures are those of CUDA 12.6), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE,
 // sampling is refused while the file PATH.instructions exists, and the file PATH.metrics exists while it is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -254,8 +255,10 @@ CUptiResult CUPTIAPI cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params*
 {
     Config config;
     std::memcpy(&config, params->pConfig, sizeof(config));
-    if (!isOf(params, CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE) ||
-        params->configSize != sizeof(config) ||
+    const std::size_t size = isAsked("oldest")
+                                 ? offsetof(CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode)
+                                 : CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE;
+    if (!isOf(params, size) || params->configSize != sizeof(config) ||
         params->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL ||
         params->hardwareBufferSize == 0)
         return CUPTI_ERROR_INVALID_PARAMETER;

@@ -74,6 +74,13 @@ TEST(MetricSampler, SamplesWhatFitsOnePassOnTheClockOfTheRecording)
     EXPECT_EQ((active.points[1].time - active.points[0].time).count(), 1'000'000);
 }
 
+TEST(MetricSampler, SamplesWithTheCuptiWithWhichThatBegan)
+{
+    const SampledMetrics metrics = sampled("oldest", {"sm_active"});
+    EXPECT_EQ(metrics.whyNot, "");
+    EXPECT_EQ(metrics.tracks.size(), 1U);
+}
+
 TEST(MetricSampler, SamplesWhatWasAskedFor)
 {
     const SampledMetrics metrics =
