@@ -629,15 +629,13 @@ void Recording::takePcSamples(WorkingBlock& block, trace::Losses& losses, bool a
         block.cubins.push_back({.checksum = checksum, .code = std::move(code)});
     if (!all)
         return;
-    const std::string trouble = sampler->trouble();
+    std::string trouble = sampler->trouble();
     const std::uint32_t period = sampler->period();
     file_->addFact("inside_cycles", period > 0 ? std::to_string(std::uint64_t{1} << period) : "");
     file_->addFact("inside_others", std::to_string(counts.others));
-    if (!trouble.empty())
-        file_->addFact("inside", trouble);
-    else if (counts.failed > 0)
-        file_->addFact("inside", counted(static_cast<std::int64_t>(counts.failed), "reading") +
-                                     " of the samples failed");
+    if (trouble.empty() && counts.failed > 0)
+        trouble = counted(static_cast<std::int64_t>(counts.failed), "reading") + " of the samples failed";
+    file_->addFact("inside", trouble); // it may have been another one before
 }
 
 void Recording::write(bool all)

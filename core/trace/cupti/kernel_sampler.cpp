@@ -82,8 +82,6 @@ KernelSampler::Result KernelSampler::take()
         if (result.trouble.empty() && counts.full + counts.failed > 0)
             result.trouble = counted(static_cast<std::int64_t>(counts.full + counts.failed), "reading") +
                              " of the samples failed";
-        if (result.trouble.empty() && result.samples.empty())
-            result.trouble = "no kernel was sampled: the traced steps may be too short";
         if (const std::uint32_t period = sampler_->period(); period > 0)
             result.facts.push_back({kInsideCycles, std::to_string(std::uint64_t{1} << period)});
         result.facts.push_back({kInsideOthers, std::to_string(counts.others)});

@@ -301,6 +301,10 @@ void PcSampler::start(Context& context)
         return refuse(context, result, "start");
     }
     hasChosen_ = true;
+    {
+        const MutexLock lock(mutex_);
+        hasStarted_ = true;
+    }
     context.isChosen = true;
     context.isOn = true;
     context.failures = 0;
@@ -574,8 +578,14 @@ std::vector<std::string> PcSampler::reasons() const
 std::string PcSampler::trouble() const
 {
     const MutexLock lock(mutex_);
-    if (!trouble_.empty() || !leavesContexts_)
+    if (!trouble_.empty())
         return trouble_;
+    if (hasStarted_ && counts_.samples == 0)
+        return counts_.others > 0 ? "no kernel was sampled: CUPTI names none for the samples of this process"
+                                  : "no kernel was sampled: they ran for too short a time, or this CUPTI "
+                                    "cannot sample with a newer driver";
+    if (!leavesContexts_)
+        return {};
     return "kernels of some CUDA contexts were not sampled, such as those of a second GPU: of a process, "
            "only "
            "the first context can be sampled without harm";

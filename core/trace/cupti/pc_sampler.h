@@ -180,6 +180,7 @@ private:
     PcSamplerCounts counts_ GUARDED_BY(mutex_);
     std::string trouble_ GUARDED_BY(mutex_);
     bool leavesContexts_ GUARDED_BY(mutex_) = false; ///< some were not sampled
+    bool hasStarted_ GUARDED_BY(mutex_) = false;
     Condition changed_;
     std::thread thread_;
 };
