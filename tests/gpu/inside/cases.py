@@ -151,7 +151,8 @@ class Recorded:
         self.file.unlink(missing_ok=True)
         self.tilescope = options.tilescope
         self.done = run([*prefix, options.tilescope, "record", "-o", self.file, *flags, "--no-memory", "--", *words], env=environment)
-        self.said = [line for line in self.done.stderr.splitlines() if line.startswith("tilescope record:")]
+        self.said = [line for line in self.done.stderr.splitlines()
+                     if line.startswith("tilescope record:") and not line.startswith("tilescope record: run ")]
         facts = self.show("environment")
         self.facts = {row["key"]: row["value"] for row in facts}
         self.sentences = [str(self.facts[key]) for key in ("record.inside", "record.metrics", "record.device", "record.turns")
@@ -172,7 +173,9 @@ class Recorded:
 
     def text(self):
         counted = sum(1 for row in self.metrics if row.get("mean") is not None)
-        return (f"status {self.done.returncode}, {self.samples():,} samples of {len(self.inside)} kernels, {counted} means of metrics, "
+        others = sum(int(value) for key, value in self.facts.items() if key.startswith("record.inside_others"))
+        return (f"status {self.done.returncode}, {self.samples():,} samples of {len(self.inside)} kernels, {others:,} of none, "
+                f"{counted} means of metrics, "
                 f"losses {json.dumps(self.losses)}, verify {self.verified}"
                 + "".join(f"\n      said: {line}" for line in [*self.said, *self.sentences]))
 
@@ -303,11 +306,11 @@ def ncu(options):
         judge(f"ncu in the program {flag}{', which refuses to start' if refuses else ''}", None if refuses or bare.returncode else bare, recorded)
     for flag in ("--inside", "--metrics"):
         recorded = Recorded(options, f"in-ncu{flag}", [program, "reset"], [flag], None, profiler)
+        refuses = "CUDA_INJECTION64_PATH" in recorded.done.stdout + recorded.done.stderr
         # Of what ncu prints, only that the program ran to its end is compared.
-        extra = [] if recorded.done.returncode == 0 and "done" in recorded.done.stdout.splitlines() else [
+        extra = [] if refuses or (recorded.done.returncode == 0 and "done" in recorded.done.stdout.splitlines()) else [
             f"status {recorded.done.returncode}, {recorded.done.stdout[-600:]!r}, {recorded.done.stderr[-600:]!r}"]
-        counted = "sm__cycles_active.avg" in recorded.done.stdout
-        judge(f"a recorded program in ncu {flag}, ncu {'counted' if counted else 'did not count'}", None, recorded, extra)
+        judge(f"a recorded program in ncu {flag}{', which refuses to start it' if refuses else ''}", None, recorded, extra)
 
 
 def beside(options):
