@@ -16,6 +16,7 @@ import unittest
 
 import programs
 import recordings
+import system_programs
 
 HAS_ENGINE = os.environ.get("TILESCOPE_HAS_ENGINE", "").upper() in ("1", "ON", "TRUE")
 SINGLE = os.environ.get("TILESCOPE_STRESS") == "1"
@@ -66,7 +67,8 @@ class Programs(unittest.TestCase):
         """(standard output, standard error, exit status, files) of a program in a new folder with the same name."""
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "tmp").mkdir(parents=True)
-        texts = {"seen.py": programs.SEEN, "shared.py": SHARED, **programs.FILES,
+        texts = {"seen.py": programs.SEEN, "shared.py": SHARED, **programs.FILES, **system_programs.FILES,
+                 **{"system_%s.py" % name: text for name, text in system_programs.PROGRAMS.items()},
                  **{"alone_%s.py" % name: text for name, text in programs.ALONE.items()},
                  **{"torch_%s.py" % name: text for name, text in programs.TORCH.items()}}
         for name, text in texts.items():
@@ -122,6 +124,12 @@ class Programs(unittest.TestCase):
         for group in range(GROUPS):
             files = ["torch_%s.py" % name for name in names[group::GROUPS]]
             self._compare("group %d" % group, [sys.executable, "shared.py", *files])
+
+    @unittest.skipUnless(SINGLE and importlib.util.find_spec("torch"), "takes long; packaging/dev stress programs runs it")
+    def test_programs_of_the_system(self):
+        for name, text in system_programs.PROGRAMS.items():
+            options = shlex.split(text.split("\n", 1)[0][3:]) if text.startswith("#! ") else []
+            self._compare(name, [sys.executable, *options, "system_%s.py" % name])
 
     def test_the_help_lists_what_differs(self):
         page = (recordings.SOURCE / "resources/help/record.md").read_text(encoding="utf-8")
