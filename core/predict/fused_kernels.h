@@ -20,6 +20,11 @@ constexpr std::int64_t roundedUp(std::int64_t count, std::int64_t unit)
     return (count + unit - 1) / unit * unit;
 }
 
+constexpr std::int64_t divideUp(std::int64_t count, std::int64_t unit)
+{
+    return (count + unit - 1) / unit;
+}
+
 /// Attention kernels that compute each direction in one launch.
 enum class FusedKernel { Flash, FlashFp8, Cudnn, FlashAttention2, Efficient, Processor };
 

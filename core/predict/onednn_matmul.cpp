@@ -1,25 +1,15 @@
 #include "core/predict/onednn_matmul.h"
 
 #include "core/predict/fused_kernels.h"
+#include "core/predict/onednn_tiles.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <tuple>
 
 namespace tilescope::predict {
 
 namespace {
-
-std::int64_t divideUp(std::int64_t value, std::int64_t unit)
-{
-    return (value + unit - 1) / unit;
-}
-
-bool isPowerOf2(std::int64_t value)
-{
-    return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
-}
 
 /// oneDNN's memory_tracking::registry_t aligns each buffer to 128 bytes.
 constexpr std::int64_t kBufferAlignment = 128;
@@ -169,27 +159,32 @@ private:
     const bool copiesFirst_;
 };
 
+/// How oneDNN computes products in half precision on a processor.
+enum class Method : std::uint8_t { Tiles, HalfPrecision, InFloat };
+
+std::int64_t scratchBy(Method method, const CpuProduct& product, std::int64_t threads)
+{
+    if (method == Method::Tiles)
+        if (const auto scratch = tileProductScratch(product, threads))
+            return *scratch;
+    return Avx512Product(product, threads, method == Method::InFloat ? kFloat : bytesOf(product.type))
+        .scratch();
+}
+
 /// The scratch memory of a product. Layers and steps repeat their products, and choosing a blocking takes thousands of
 /// divisions.
-std::int64_t scratchOf(const CpuProduct& product, std::int64_t threads, std::int64_t elementBytes)
+std::int64_t scratchOf(Method method, const CpuProduct& product, std::int64_t threads)
 {
-    using Key = std::tuple<CpuProduct, std::int64_t, std::int64_t>;
+    using Key = std::tuple<CpuProduct, std::int64_t, Method>;
     constexpr std::size_t kMostKept = 4096;
     thread_local std::map<Key, std::int64_t> known;
-    const Key key{product, threads, elementBytes};
+    const Key key{product, threads, method};
     const auto found = known.find(key);
     if (found != known.end())
         return found->second;
     if (known.size() >= kMostKept)
         known.clear();
-    return known[key] = Avx512Product(product, threads, elementBytes).scratch();
-}
-
-/// The blocks of products with tiles are chosen by other rules; they are estimated by those without.
-std::int64_t tileScratch(CpuInstructionSet set, std::int64_t threads)
-{
-    constexpr std::int64_t kTiles = 8 * 1024;
-    return set >= CpuInstructionSet::Amx ? threads * kTiles + kBufferAlignment : 0;
+    return known[key] = scratchBy(method, product, threads);
 }
 
 } // namespace
@@ -206,10 +201,12 @@ std::int64_t productScratch(const CpuProduct& product, const TargetDevice& devic
     if (product.type == Type::BFloat16 && set == CpuInstructionSet::Avx512)
         return gemmScratch(product, threads);
     if (product.type == Type::BFloat16 && set >= CpuInstructionSet::Avx512Bf16)
-        return scratchOf(product, threads, bytesOf(product.type)) + tileScratch(set, threads);
+        return scratchOf(set >= CpuInstructionSet::Amx ? Method::Tiles : Method::HalfPrecision, product,
+                         threads);
     // With AVX512_FP16, oneDNN computes copies in fp32.
     if (product.type == Type::Float16 && set >= CpuInstructionSet::Avx512Fp16)
-        return scratchOf(product, threads, kFloat);
+        return scratchOf(set >= CpuInstructionSet::AmxFp16 ? Method::Tiles : Method::InFloat, product,
+                         threads);
     return 0;
 }
 

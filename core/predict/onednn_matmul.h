@@ -3,6 +3,7 @@
 #include "core/predict/graph.h"
 #include "core/predict/target_device.h"
 
+#include <bit>
 #include <compare>
 #include <cstdint>
 
@@ -21,11 +22,16 @@ struct CpuProduct {
     auto operator<=>(const CpuProduct&) const = default;
 };
 
+constexpr bool isPowerOf2(std::int64_t value)
+{
+    return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
+}
+
 /// The memory in which oneDNN computes a product, in bytes; it is freed when the product is computed. 0 if LibTorch does
 /// not use oneDNN for the product: fp32, small products, and types that the processor does not compute.
 ///
 /// Source: LibTorch 2.11, aten/src/ATen/native/mkldnn/Matmul.cpp; oneDNN 3.10.2, src/cpu/x64/matmul. The blocks depend on
-/// the number of threads and on the processor's instructions.
+/// the number of threads and on the processor's instructions; those of tiles are in core/predict/onednn_tiles.h.
 std::int64_t productScratch(const CpuProduct& product, const TargetDevice& device);
 
 } // namespace tilescope::predict

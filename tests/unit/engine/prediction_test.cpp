@@ -22,14 +22,8 @@ struct Point {
     double within = 0; ///< share of the measured peak
 };
 
-/// Products in half precision take scratch memory; that of processors with AMX is estimated.
+/// Products in half precision take scratch memory.
 constexpr double kOneProcessorsBlocks = 0.01;
-
-/// Whether this processor's products in half precision take scratch memory that is not known to one percent.
-bool isHalfEstimated()
-{
-    return machine::cpuInstructionSet() >= CpuInstructionSet::Amx;
-}
 
 /// Some numbers that a CPU's operations wrap in tensors are not counted.
 constexpr double kFewBytes = 0.0001;
@@ -319,8 +313,6 @@ public:
         ExperimentSpec spec = pick({true, false}) ? attention_() : lm();
         if (spec.workload == Workload::Attention)
             spec.precision = pick({Precision::Fp32, Precision::Bf16, Precision::Bf16, Precision::Fp16});
-        if (isHalfEstimated())
-            spec.precision = Precision::Fp32;
         if (spec.precision != Precision::Fp32)
             spec.threads = pick({1, 2});
         return spec;
@@ -426,7 +418,7 @@ TEST(Prediction, OfRandomGenerationsIsThatOfTheEngine)
         ExperimentSpec spec = generationSpec();
         spec.backend =
             std::array{Backend::Naive, Backend::Sdpa, Backend::Flash}[static_cast<std::size_t>(draw(0, 2))];
-        spec.precision = draw(0, 1) == 0 || isHalfEstimated() ? Precision::Fp32 : Precision::Bf16;
+        spec.precision = draw(0, 1) == 0 ? Precision::Fp32 : Precision::Bf16;
         spec.cache = draw(0, 1) == 0 ? CacheKind::Contiguous : CacheKind::Paged;
         spec.sampling = draw(0, 1) == 0 ? Sampling::Greedy : Sampling::Seeded;
         spec.page = draw(1, 20);
