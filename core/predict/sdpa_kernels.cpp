@@ -240,7 +240,11 @@ public:
             const std::int64_t rows = queryTile(shape);
             const Storage scores = ops.temporary(
                 threads * rows * (keyTile(shape) + 2 + shape.headDim) * kFloat, "tiles of each thread");
-            const Storage halves = narrowTiles(ops, threads * rows * keyTile(shape), shape);
+            const bool isPacked = packs(call);
+            const std::int64_t keys = isPacked ? roundedUp(keyTile(shape), kPaired) : keyTile(shape);
+            const Storage halves = narrowTiles(ops, threads * rows * keys, shape);
+            const Storage packed =
+                isPacked ? ops.temporary(packedBytes(call), "packed keys and values") : Storage();
         }
         ops.record(o, {&q, &k, &v}, {&q, &k, &v, &o, &logSumExp},
                    [&ops, shape, device = call.device, mask, q, k, v, o, logSumExp](const Tensors& g) {
@@ -250,6 +254,41 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kPaired = 2; ///< values that an instruction of AMX takes together
+
+    /// Whether keys and values are first copied into the layout of AMX's tiles: if there is enough work with each.
+    static bool packs(const SdpaCall& call)
+    {
+        const TypedAttention& shape = call.shape;
+        const CpuInstructionSet set = call.device.instructionSet;
+        const bool isBf16 = shape.type == Type::BFloat16 && set >= CpuInstructionSet::Amx;
+        if (!isBf16 && !(shape.type == Type::Float16 && set >= CpuInstructionSet::AmxFp16))
+            return false;
+        const std::int64_t least = isBf16 ? 64 : 16;
+        if (shape.queries < least || shape.keys < least)
+            return false;
+        const std::int64_t tiles = shape.batch * shape.heads * divideUp(shape.queries, queryTile(shape));
+        const std::int64_t seen =
+            shape.causal && !call.hasMask ? std::min(shape.queries, shape.keys) : shape.keys;
+        const std::int64_t work = divideUp(tiles, call.device.threads) * queryTile(shape) * seen;
+        return work >= (isBf16 ? 4 : 1) * shape.batch * shape.kvHeads * shape.keys;
+    }
+
+    /// The copies, and what each thread needs to make them; an odd head dim is padded.
+    static std::int64_t packedBytes(const SdpaCall& call)
+    {
+        const TypedAttention& shape = call.shape;
+        const std::int64_t heads = shape.batch * shape.kvHeads;
+        const std::int64_t width = roundedUp(shape.headDim, kPaired);
+        const std::int64_t tile = keyTile(shape);
+        const std::int64_t rest = (shape.keys - 1) % tile + 1;
+        const std::int64_t rows =
+            (shape.keys - 1) / tile * roundedUp(tile, kPaired) + roundedUp(rest, kPaired);
+        const std::int64_t queries = width == shape.headDim ? 0 : queryTile(shape) * width;
+        return bytesOf(shape.type) * (heads * (width * shape.keys + rows * shape.headDim) +
+                                      call.device.threads * (queries + shape.headDim * tile));
+    }
+
     static std::int64_t queryTile(const TypedAttention& shape)
     {
         return shape.queries >= 768   ? 256

@@ -145,6 +145,35 @@ TEST(PredictMemory, CountsTheTilesOfEachThread)
     EXPECT_EQ(peak(3) - peak(2), 256 * (512 + 2 + 64) * 4);
 }
 
+// The copies are recorded allocations of LibTorch 2.11.
+TEST(PredictMemory, CountsPackedKeysAndValuesWhereTheProcessorHasTiles)
+{
+    ExperimentSpec spec = attention(Backend::SdpaFlash, Precision::Bf16);
+    spec.mode = Mode::Forward;
+    spec.batch = 3;
+    spec.headDim = 20;
+    spec.seqLen = 64;
+    spec.kvLen = 192;
+    spec.causal = false;
+    const auto extra = [&spec] {
+        TargetDevice processor{.threads = 1, .instructionSet = CpuInstructionSet::Avx512Bf16};
+        const std::int64_t without = predictMemory(spec, processor)->peakAllocated.count;
+        processor.instructionSet = CpuInstructionSet::Amx;
+        return predictMemory(spec, processor)->peakAllocated.count - without;
+    };
+    EXPECT_EQ(extra(), 69120 + 69120 + 7680);
+    spec.precision = Precision::Fp16;
+    EXPECT_EQ(extra(), 0) << "AMX alone does not multiply fp16";
+    spec.precision = Precision::Bf16;
+    spec.seqLen = 48;
+    EXPECT_EQ(extra(), 0) << "too few queries";
+    spec.batch = spec.heads = spec.kvHeads = 2;
+    spec.headDim = 1;
+    spec.seqLen = 191;
+    spec.kvLen = 768;
+    EXPECT_EQ(extra(), 12288 + 6144 + 128 + 1024) << "an odd head dim is padded";
+}
+
 TEST(PredictMemory, CheckpointingTradesActivationsAway)
 {
     ExperimentSpec spec = modelSpec(Mode::Train, Precision::Fp32, 768, 12, 12);
