@@ -105,6 +105,23 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
     return point;
 }
 
+// The time of each token of a run of mode generate by its position; empty for other runs, and for phases of whole generations.
+std::vector<ChartPoint> tokensOf(const query::RunSummary& run, const QString& quantity)
+{
+    constexpr double kMs = 1e6;
+    const QStringList words = quantity.split(QStringLiteral(", "));
+    const std::optional<Phase> phase = phaseOf(words.value(0));
+    const auto context = parseNumber<std::int64_t>(run.param("context"));
+    std::vector<ChartPoint> points;
+    if (!context || words.value(1) != QLatin1String("wall"))
+        return points;
+    for (const query::PhaseTimes& times : run.phases)
+        if (times.phase == phase)
+            for (const auto& [step, ms] : times.tokensMs)
+                points.push_back({.x = double(*context + step), .y = kMs * ms, .n = 1, .exact = {}});
+    return points;
+}
+
 // The runs that the recipe names; all if it names none.
 std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
                                                 std::vector<const query::RunSummary*> runs)
@@ -192,6 +209,8 @@ QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
 {
     QString words =
         recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
+    if (recipe.x == ChartRecipe::position())
+        return QStringLiteral("The time of each token of all sequences. ");
     words += drawn.leastN == drawn.mostN
                  ? QStringLiteral(" of ") + counted(drawn.mostN, "timed step")
                  : QStringLiteral(" of %1 to %2").arg(drawn.leastN).arg(counted(drawn.mostN, "timed step"));
@@ -288,6 +307,18 @@ std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const 
 {
     std::vector<Placed> placed;
     for (const query::RunSummary* run : runs) {
+        if (recipe.x == ChartRecipe::position()) {
+            const std::vector<ChartPoint> tokens = tokensOf(*run, recipe.y);
+            drawn.leftOut += tokens.empty();
+            if (!tokens.empty())
+                drawn.runs.push_back(run);
+            for (const ChartPoint& token : tokens) {
+                placed.push_back(
+                    {{run, token.x, valueOfKey(*run, recipe.facet), namedValue(*run, recipe.series)}, token});
+                placed.back().point->uid = run->uid;
+            }
+            continue;
+        }
         const std::optional<double> at = placeOf(*run, recipe, words);
         const bool failed = run->result.status == RunStatus::Oom;
         std::optional<ChartPoint> point = failed ? std::nullopt : valueOf(*run, recipe.y, recipe);
@@ -308,11 +339,17 @@ std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const 
     return placed;
 }
 
-std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed)
+// One of each run along positions, which runs share.
+std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed, bool areTokens)
 {
     std::vector<ChartPlace> places;
-    for (const Placed& one : placed)
+    for (const Placed& one : placed) {
+        if (areTokens && !places.empty() && places.back().run == one.place.run)
+            continue;
         places.push_back(one.place);
+        if (areTokens)
+            places.back().x = 0;
+    }
     return places;
 }
 
@@ -433,16 +470,18 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     std::erase_if(runs, [&recipe](const query::RunSummary* run) { return !hasWords(*run, recipe.filter); });
     Chart chart;
     const bool length = recipe.x == QLatin1String("seq_len");
-    chart.xTitle = wordsOfX(recipe.x) + (length ? QStringLiteral(", tokens") : QString());
+    const bool inTokens = length || recipe.x == ChartRecipe::position();
+    chart.xTitle = wordsOfX(recipe.x) + (inTokens ? QStringLiteral(", tokens") : QString());
     chart.xWord = length ? QStringLiteral("N") : recipe.x;
     chart.facetKey = recipe.facet;
     Drawn drawn;
     const bool isKey = !ChartRecipe::quantities().contains(recipe.x);
-    if (isKey)
+    const bool areTokens = recipe.x == ChartRecipe::position();
+    if (isKey && !areTokens)
         chart.words = wordsAlong(runs, recipe.x);
     const std::vector<Placed> placed = placedOf(recipe, runs, chart.words, drawn);
     if (isKey) // where x is measured no line is followed along it
-        chart.separatedBy = separatingKeys(placesOf(placed), recipe.x);
+        chart.separatedBy = separatingKeys(placesOf(placed, areTokens), recipe.x);
     std::map<std::pair<QString, QString>, ChartSeries> series = seriesOf(recipe, placed, chart.separatedBy);
     for (auto& [place, one] : series) {
         sortPoints(one, recipe, isKey);

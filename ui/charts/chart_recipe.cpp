@@ -51,6 +51,11 @@ QStringList ChartRecipe::quantities()
             QStringLiteral("peak memory"),    QStringLiteral("memory before backward")};
 }
 
+QString ChartRecipe::position()
+{
+    return QStringLiteral("position");
+}
+
 const std::vector<std::pair<QString, ChartPaper>>& ChartRecipe::papers()
 {
     static const std::vector<std::pair<QString, ChartPaper>> papers{

@@ -29,8 +29,8 @@ struct ChartRecipe {
     enum class Palette { ColourBlind, OkabeIto, Grey };
 
     QString title;
-    QString x =
-        QStringLiteral("seq_len"); ///< a key of the spec, with numbers or words, or one of quantities()
+    QString x = QStringLiteral(
+        "seq_len"); ///< a key of the spec, with numbers or words, one of quantities(), or position()
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
     QString series = QStringLiteral("backend"); ///< the key that separates lines; empty: one line
     QString facet;                              ///< the key that separates panels; empty: one panel
@@ -53,6 +53,8 @@ struct ChartRecipe {
 
     /// Quantities that can be y: step, wall; forward, wall; … peak memory.
     static QStringList quantities();
+    /// x of the tokens of runs of mode generate: the tokens of a sequence before each, prompt included.
+    static QString position();
     /// Papers that figures are usually made for, by name.
     static const std::vector<std::pair<QString, ChartPaper>>& papers();
     /// The recipe as JSON text. Reading a recipe of a newer kind or with a misspelt key throws an Error that names the key.

@@ -193,7 +193,7 @@ QString ChartsPage::noteOf(const Chart& chart) const
 {
     if (!chart.empty.isEmpty())
         return {};
-    if (runs_.size() == 1)
+    if (runs_.size() == 1 && recipe_.x != ChartRecipe::position())
         return tr("One run is one point. Select the runs of an experiment in the list on the right.");
     if (!chart.separatedBy.isEmpty())
         return tr("Several runs have the same %1, so lines differ by %2, too. Choose another series, a facet "
@@ -564,6 +564,9 @@ void ChartsPage::fillKeys()
     for (const QString& key : vary)
         if (!along.contains(key))
             along << key;
+    if (std::ranges::any_of(runs,
+                            [](const query::RunSummary* run) { return run->param("mode") == "generate"; }))
+        along << ChartRecipe::position();
     // A default recipe follows the varied keys of the experiment; one that the user changed keeps its series.
     if (!chosen_)
         recipe_ = suggested(recipe_, runs);

@@ -58,18 +58,23 @@ std::optional<Bytes> peakOfEvents(const store::RunReader& reader, RunId run)
 RunRow rowOf(store::RunRecord record, const std::vector<Sample>& samples)
 {
     RunRow row{.record = std::move(record), .phases = {}, .warmupMs = {}};
+    const bool generates = std::ranges::find(samples, Phase::Prefill, &Sample::phase) != samples.end();
     for (const auto& [phase, word] : enumWords<Phase>()) {
         std::vector<double> wall;
         std::vector<double> gpu;
+        std::vector<std::pair<std::int64_t, double>> tokens;
         for (const Sample& sample : samples) {
             if (sample.phase != phase || sample.kind != SampleKind::Measure)
                 continue;
             wall.push_back(milliseconds(sample.wall));
+            if (generates)
+                tokens.emplace_back(sample.step, wall.back());
             if (sample.gpu)
                 gpu.push_back(milliseconds(*sample.gpu));
         }
         if (!wall.empty())
-            row.phases.push_back({phase, analysis::summarise(wall), analysis::summarise(gpu)});
+            row.phases.push_back(
+                {phase, analysis::summarise(wall), analysis::summarise(gpu), std::move(tokens)});
     }
     for (const Sample& sample : samples)
         if (sample.phase == Phase::Step && sample.kind == SampleKind::Warmup)

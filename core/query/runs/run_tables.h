@@ -5,8 +5,10 @@
 #include "core/query/runs/process_rank.h"
 #include "core/store/run_reader.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilescope::query {
@@ -19,6 +21,8 @@ struct PhaseTimes {
     Phase phase = Phase::Step;
     std::optional<analysis::Statistics> wallMs = {}; ///< timed steps only
     std::optional<analysis::Statistics> gpuMs = {};  ///< none on a CPU
+    /// Of mode generate: the number of each timed step, from 0, and its wall time, ms.
+    std::vector<std::pair<std::int64_t, double>> tokensMs = {};
 };
 
 struct RunRow {

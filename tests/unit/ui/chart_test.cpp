@@ -218,6 +218,42 @@ TEST(Chart, DrawsRepeatsOfAnExperimentAsOnePoint)
     EXPECT_TRUE(chart.caption.contains(QStringLiteral("Repeated runs"))) << chart.caption.toStdString();
 }
 
+TEST(Chart, TokensOfAGenerationLieAlongTheirPositions)
+{
+    const auto generation = [](const char* backend, const char* seed, std::vector<double> decoded) {
+        query::RunSummary run;
+        run.workload = "lm";
+        run.params = {{"mode", "generate"}, {"backend", backend}, {"context", "64"}, {"seed", seed}};
+        run.result.status = RunStatus::Ok;
+        query::PhaseTimes decode{.phase = Phase::Decode};
+        for (const double ms : decoded)
+            decode.tokensMs.emplace_back(std::int64_t(decode.tokensMs.size()) + 1, ms);
+        run.phases.push_back(decode);
+        return run;
+    };
+    const std::vector<query::RunSummary> runs{generation("naive", "0", {2, 3}),
+                                              generation("naive", "1", {4, 5}),
+                                              generation("flash", "0", {1, 1, 1}), runOf("naive", 64, 9)};
+    ChartRecipe recipe;
+    recipe.x = ChartRecipe::position();
+    recipe.y = QStringLiteral("decode, wall");
+    const Chart chart = chartOf(recipe, pointersTo(runs));
+    EXPECT_EQ(chart.xTitle, QStringLiteral("position, tokens"));
+    ASSERT_EQ(chart.series.size(), 2U);
+    EXPECT_EQ(chart.series[0].name, QStringLiteral("flash"));
+    EXPECT_EQ(chart.series[0].points.size(), 3U);
+    const std::vector<ChartPoint>& naive = chart.series[1].points;
+    ASSERT_EQ(naive.size(), 2U) << "repeats are one point";
+    EXPECT_EQ(naive[0].x, 65);
+    EXPECT_EQ(naive[0].y, 3);
+    EXPECT_EQ(naive[0].runs, 2);
+    EXPECT_EQ(naive[1].x, 66);
+    EXPECT_EQ(naive[1].y, 4);
+    EXPECT_TRUE(chart.caption.contains(QStringLiteral("each token of all sequences")))
+        << chart.caption.toStdString();
+    EXPECT_TRUE(chart.caption.contains(QStringLiteral("Left out: 1 run"))) << chart.caption.toStdString();
+}
+
 TEST(Chart, DrawsDifferentExperimentsAtOneXAsLinesOfTheirOwn)
 {
     std::vector<query::RunSummary> runs;
