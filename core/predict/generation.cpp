@@ -11,6 +11,8 @@ namespace {
 
 /// The most rows of the kernel that multiplies by weights in E4M3: kMostProductRows of kernels/include/generation.h.
 constexpr std::int64_t kMostRowsInFp8 = 16;
+/// What cuBLAS takes, once, for products of one row (LibTorch 2.11, measured on an H200).
+constexpr std::int64_t kWorkspaceOfRow = std::int64_t{1} << 20;
 
 /// The call of the prompt, or of one new token that sees `keys`.
 TypedAttention callOf(const ExperimentSpec& spec, Type type, std::int64_t keys)
@@ -58,8 +60,13 @@ void CountedGenerationOps::holdCache()
     hold(pages * spec_.page * bytesOf(Type::Int64), "slots of the cache");
 }
 
+// Weights are drawn in fp32 and rounded. What that leaves free decides where later blocks lie.
 Tensor CountedGenerationOps::weight(std::int64_t count, Type type, const char* what)
 {
+    const Storage drawn =
+        type == Type::Float32
+            ? Storage()
+            : ops_.memory().make(count * bytesOf(Type::Float32), MemoryCategory::Parameters, "weight, drawn");
     Tensor w{.count = count, .type = type};
     w.storage = ops_.memory().make(w.bytes(), MemoryCategory::Parameters, what);
     return w;
@@ -80,9 +87,19 @@ Tensor CountedGenerationOps::linearWeight(const std::string& /*name*/, const Lin
 {
     if (spec_.weights != WeightFormat::Fp8)
         return weight(map.in * map.out, type_, map.name);
-    held_.push_back(
-        ops_.memory().make(map.out * bytesOf(Type::Float32), MemoryCategory::Parameters, "scales"));
-    return weight(map.in * map.out, Type::Float8, map.name);
+    const auto make = [this](std::int64_t count, const char* what) {
+        return ops_.memory().make(count * bytesOf(Type::Float32), MemoryCategory::Parameters, what);
+    };
+    const std::int64_t count = map.in * map.out;
+    const Storage drawn = make(count, "weight, drawn");
+    {
+        const Storage absolute = make(count, "weight, absolute");
+        held_.push_back(make(map.out, "scales"));
+    }
+    const Storage divided = make(count, "weight, divided");
+    Tensor w{.count = count, .type = Type::Float8};
+    w.storage = ops_.memory().make(w.bytes(), MemoryCategory::Parameters, map.name);
+    return w;
 }
 
 Tensor CountedGenerationOps::embedding(const Tensor& weight, const Tensor& tokens)
@@ -149,6 +166,9 @@ Tensor CountedGenerationOps::mm(const Tensor& x, const Tensor& weight)
         residual_ = {};
     const std::int64_t rows = rowsOfHead_ > 0 ? rowsOfHead_ : spec_.batch * tokens_;
     const std::int64_t count = rows * (weight.count / (x.count / rows));
+    if (rows == 1 && ops_.isCuda() && !isFused_ && spec_.weights != WeightFormat::Fp8 && !workspaceOfRow_)
+        workspaceOfRow_ = ops_.memory().make(kWorkspaceOfRow, MemoryCategory::Workspace,
+                                             "workspace of products with a vector");
     if (weight.type != Type::Float8)
         return ops_.mm(x, weight, count);
     if (isFused_ && ops_.isCuda() && rows <= kMostRowsInFp8) { // one kernel reads E4M3

@@ -75,6 +75,7 @@ private:
     std::unique_ptr<AttentionMemory> prefill_;
     std::unique_ptr<AttentionMemory> decode_; ///< for the longest sequence
     std::vector<Storage> held_;
+    Storage workspaceOfRow_;
     std::int64_t first_ = 0;
     std::int64_t tokens_ = 0;
     std::int64_t rowsOfHead_ = 0; ///< rows of the next product if it is the head's

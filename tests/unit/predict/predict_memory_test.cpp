@@ -114,6 +114,58 @@ INSTANTIATE_TEST_SUITE_P(
         Recorded{modelSpec(Mode::Train, Precision::Bf16, 2560, 32, 32), 54795308032, 61010345984,
                  50628554240}));
 
+// Recorded on an H200: size small, 16 new tokens.
+TEST(PredictMemory, OfAGenerationIsWhatWasRecorded)
+{
+    struct Measured {
+        Precision precision;
+        Backend backend;
+        CacheKind cache;
+        CompileRequest::Kind compile;
+        WeightFormat weights;
+        std::int64_t batch;
+        std::int64_t context;
+        std::int64_t peak;
+    };
+    for (const Measured& one : {
+             Measured{Precision::Bf16, Backend::Naive, CacheKind::Contiguous, CompileRequest::Kind::None,
+                      WeightFormat::AsPrecision, 1, 128, 311481344},
+             Measured{Precision::Bf16, Backend::Flash, CacheKind::Paged, CompileRequest::Kind::None,
+                      WeightFormat::AsPrecision, 4, 1000, 560015360},
+             Measured{Precision::Fp32, Backend::Sdpa, CacheKind::Contiguous, CompileRequest::Kind::None,
+                      WeightFormat::AsPrecision, 1, 1000, 675692032},
+             Measured{Precision::Bf16, Backend::Flash, CacheKind::Paged, CompileRequest::Kind::None,
+                      WeightFormat::Fp8, 16, 128, 318769152},
+             Measured{Precision::Bf16, Backend::Flash, CacheKind::Contiguous, CompileRequest::Kind::Fused,
+                      WeightFormat::AsPrecision, 1, 128, 310810112},
+         }) {
+        ExperimentSpec spec;
+        spec.workload = Workload::Lm;
+        spec.mode = Mode::Generate;
+        spec.dModel = 768;
+        spec.dFf = 3072;
+        spec.layers = 12;
+        spec.heads = spec.kvHeads = 12;
+        spec.vocab = 10000;
+        spec.newTokens = spec.steps = 16;
+        spec.page = 16;
+        spec.warmup = 1;
+        spec.trace = TraceLevel::Off;
+        spec.precision = one.precision;
+        spec.backend = one.backend;
+        spec.cache = one.cache;
+        spec.compile.kind = one.compile;
+        spec.weights = one.weights;
+        spec.batch = one.batch;
+        spec.context = one.context;
+        const auto prediction = predictMemory(spec, kHopper);
+        ASSERT_TRUE(prediction);
+        EXPECT_EQ(prediction->peakAllocated.count, one.peak)
+            << wordOf(one.precision) << ' ' << wordOf(one.backend) << ", batch " << one.batch << ", context "
+            << one.context;
+    }
+}
+
 TEST(PredictMemory, SaysWhereAPointRunsOut)
 {
     ExperimentSpec spec = attention(Backend::Naive, Precision::Fp32);
