@@ -112,15 +112,14 @@ void HostActivities::findStagedCopies()
         if (isFirst || call == calls.end())
             continue;
         const Timestamp ended = view_.device[last].end;
+        const bool takesLong = call->second.length() >= kShortestStaging;
+        const Timestamp staged = takesLong ? std::min(call->second.end, event.start) : event.launched;
         // It would have waited for its stream.
         if (ended <= call->second.start && event.copy == CopyKind::HostToDevice &&
             event.bytes > kStagedBytes && view_.textOf(event.name).find("Pageable") != std::string_view::npos)
-            stagedAfter_.emplace(event.correlation.value, last);
-        if (call->second.length() < kShortestStaging)
-            continue;
-        const Timestamp submitted = std::min(call->second.end, event.start);
-        if (ended - call->second.start >= kShortestWait && ended < submitted)
-            stagedCopies_.emplace(event.correlation.value, StagedCopy{last, submitted});
+            stagedCopies_.emplace(event.correlation.value, StagedCopy{last, staged, false});
+        else if (takesLong && ended - call->second.start >= kShortestWait && ended < staged)
+            stagedCopies_.emplace(event.correlation.value, StagedCopy{last, staged, true});
     }
 }
 
@@ -457,7 +456,8 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
 {
     const bool isCopy = call.kind == ApiKind::Memory && isCopyCall(view_.textOf(call.name));
     if (const auto staged = stagedCopies_.find(call.correlation.value);
-        isCopy && call.correlation && staged != stagedCopies_.end() && span.end <= staged->second.submitted)
+        isCopy && call.correlation && staged != stagedCopies_.end() && staged->second.hasWaited &&
+        span.end <= staged->second.submitted)
         return endOf(staged->second.before);
     if (call.kind == ApiKind::Launch && call.correlation)
         if (const auto event = queues_.makesRoomFor(call.correlation.value);
@@ -503,9 +503,10 @@ bool HostActivities::isAwaitedBy(const ApiCall& call, const DeviceEvent& event) 
 std::optional<DeviceActivities::End> HostActivities::endedBefore(const Lane& lane, const ApiCall& call,
                                                                  Timestamp time) const
 {
-    if (const auto staged = stagedAfter_.find(call.correlation.value);
-        call.correlation && call.kind == ApiKind::Memory && staged != stagedAfter_.end())
-        return endOf(staged->second);
+    if (const auto staged = stagedCopies_.find(call.correlation.value);
+        call.correlation && call.kind == ApiKind::Memory && staged != stagedCopies_.end() &&
+        !staged->second.hasWaited && time <= staged->second.submitted)
+        return endOf(staged->second.before);
     const bool isOfUnknownEvent =
         !waitOf(call) && view_.textOf(call.name).find("EventSynchronize") != std::string_view::npos;
     if (!waitsForDevice(call) || isOfUnknownEvent)

@@ -113,17 +113,16 @@ private:
     std::vector<Lane> lanes_;
     std::unordered_map<ThreadId, std::size_t> threads_;
     std::map<ProcessIndex, std::vector<std::size_t>> processes_;
-    /// A call of a copy that waits for the work before the copy, and copies the data meanwhile.
+    /// A call of a copy that waits for the work before the copy, and stages the data before it submits the copy.
     struct StagedCopy {
         std::size_t before = 0; ///< the device event that it waits for
         Timestamp submitted{};
+        bool hasWaited = false; ///< otherwise that event had ended before the call
     };
 
     LaunchQueues queues_;
     std::unordered_map<std::uint32_t, const Wait*> waits_;       ///< waits of the host, by correlation
     std::unordered_map<std::uint32_t, StagedCopy> stagedCopies_; ///< by correlation
-    /// By correlation of other copies from pageable memory: the device event that had ended before the call.
-    std::unordered_map<std::uint32_t, std::size_t> stagedAfter_;
     std::vector<HandOver> handOvers_;
     std::vector<CollectiveCalls> collectives_;
     std::vector<std::size_t> collectiveOf_; ///< by record of a collective

@@ -24,7 +24,7 @@ inline constexpr std::size_t kPathParts = 8;
 
 /// Number of the rules by which the parts of a path are found. A file keeps the parts of its steps with this number; raise it with
 /// every change that finds other parts for the same events.
-inline constexpr std::int64_t kPathRules = 1;
+inline constexpr std::int64_t kPathRules = 2;
 
 std::string_view wordOf(PathPart part); ///< host, launch, …
 

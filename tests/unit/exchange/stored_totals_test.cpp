@@ -529,7 +529,7 @@ TEST_F(StoredTotals, OfPathsAreOfTheseRules)
         for (const store::StepPathTotal& total : pathTotalsOf(store::RunReader(simulated(seed)), RunId{1}))
             text += fmt::format("{} {}:{}\n", total.step.value_or(kNoStep), total.process.value,
                                 partsText(total.parts));
-    EXPECT_EQ(analysis::kPathRules, 1);
+    EXPECT_EQ(analysis::kPathRules, 2);
     EXPECT_EQ(sha256(text).substr(0, 16), "20b6fbd139e90a1e");
 }
 
