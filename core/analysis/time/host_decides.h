@@ -3,6 +3,10 @@
 #include "core/analysis/time/busy_time.h"
 #include "core/model/events.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,18 +17,32 @@ struct QueuedWork {
     Interval time{};
     Timestamp launched{};
     StreamId stream = {};
+    std::int32_t step = 0;
+    std::optional<std::size_t> collective = {}; ///< a number that its other processes have, too
+    Timestamp ready{};                          ///< of a collective: when its last process arrived
 };
 
-/// Whether the host, and not the device, decides how long the device takes for `works`: with half of the time for all work,
-/// the device would begin the last of them earlier by less than a tenth of what that saves before. A GPU that is busy for 97 % of the time may wait
-/// for each of its launches all the same.
+/// Work of a process.
+struct QueuedProcess {
+    std::span<const QueuedWork> works; ///< by start
+    std::span<const Interval>
+        waits; ///< times in which the host waited for the device, or for a place in its queue, by end
+};
+
+/// Who decides how long a device takes for its work.
+enum class Decider : std::uint8_t { Device, Host, OtherProcess };
+
+using StepDeciders = std::map<std::int32_t, Decider>; ///< by step
+
+/// Who decides in the steps of each process, of processes that take part in the same collectives or of one. With half of the time for
+/// all work, a device that does not decide would begin the last work of the step earlier by less than a tenth of what that saves, seen
+/// from the last work of the step before. A GPU that is busy for 97 % of the time may wait for each of its launches all the same; for a
+/// loader of data, though it works on as soon as a step begins; or for another process, while it works on something else.
 ///
 /// Each stream executes its work in order, each piece not before its launch and the shortest time that a launch takes; the host
-/// launches as recorded, but earlier by what its waits become shorter. Waits of streams for each other are left out.
-/// False where nothing is known of launches.
-/// \param works  of one process, by start
-/// \param waits  times in which the host waited for the device, or for a place in its queue, by end
+/// launches as recorded, but earlier by what its waits become shorter. A collective begins when its last process arrives. Waits of
+/// streams for each other are left out. Where nothing is known of launches, the device decides.
 /// O(n log n).
-bool hostDecides(std::span<const QueuedWork> works, std::span<const Interval> waits);
+std::vector<StepDeciders> deciders(std::span<const QueuedProcess> processes);
 
 } // namespace tilescope::analysis

@@ -17,7 +17,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 namespace tilescope::query {
@@ -135,23 +134,45 @@ private:
     std::vector<Nanoseconds> lengths_;
 };
 
-/// Finds the steps in which the GPU is busy and yet waits for each launch.
-void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+/// A kernel of a collective that processes begin together.
+struct CollectiveKernel {
+    std::size_t collective = 0; ///< the same number in all processes
+    Timestamp ready{};          ///< when the last process arrived
+};
+/// By process and start: kernels of a graph share a correlation.
+using CollectiveKernels = std::map<std::pair<ProcessIndex, Timestamp>, CollectiveKernel>;
+
+CollectiveKernels collectiveKernelsOf(const store::RunReader& reader, RunId run,
+                                      const TopologyIndex& topology)
 {
-    const store::EventCounts counts = reader.counts(run);
-    const auto isOpen = [](const StepRow& row) {
-        return row.partition.launching > Nanoseconds(0) && row.verdict() == analysis::StepVerdict::GpuBound;
-    };
-    if (counts.deviceEvents + counts.apiCalls > kMostJudged || std::ranges::none_of(rows, isOpen))
-        return;
-    const ProcessFilter filter(reader, run, {});
+    CollectiveKernels kernels;
+    const std::vector<Collective> records =
+        topology.hasSeveral() ? reader.collectives(run) : std::vector<Collective>();
+    std::size_t number = 0;
+    for (const analysis::MatchedCollective& matched :
+         analysis::matchCollectives(records, {}, topology, textsOf(reader))) {
+        Timestamp ready = Timestamp::min();
+        for (const analysis::CollectivePart& part : matched.parts)
+            ready = std::max(ready, part.time.start);
+        for (const analysis::CollectivePart& part : matched.parts)
+            if (matched.overlaps() && records[part.record].device)
+                kernels.emplace(std::pair(part.process, part.time.start), CollectiveKernel{number, ready});
+        ++number;
+    }
+    return kernels;
+}
+
+/// By process: its calls that wait for the device or for a place in the queue, by end.
+std::map<ProcessIndex, std::vector<analysis::Interval>> waitsOfHosts(const store::RunReader& reader,
+                                                                     RunId run, const TopologyIndex& topology)
+{
     LongLaunches launches;
     std::map<ProcessIndex, std::vector<ApiCall>> calls;
     reader.eachApiCall({.run = run}, [&](const ApiCall& call) {
         launches.add(call);
         if (call.kind == ApiKind::Launch || call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait ||
             call.kind == ApiKind::Memory)
-            calls[filter.topology().of(call.thread)].push_back(call);
+            calls[topology.of(call.thread)].push_back(call);
         return true;
     });
     const Nanoseconds longLaunch = launches.shortest();
@@ -162,24 +183,55 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
                 waits[process].push_back({call.start, call.end});
         std::ranges::sort(waits[process], {}, &analysis::Interval::end);
     }
-    std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<analysis::QueuedWork>> works;
+    return waits;
+}
+
+/// Finds the steps in which the GPU is busy and yet waits for each launch, or for another process.
+void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const store::EventCounts counts = reader.counts(run);
+    if (counts.deviceEvents + counts.apiCalls > kMostJudged)
+        return;
+    const ProcessFilter filter(reader, run, {});
+    const TopologyIndex& topology = filter.topology();
+    const auto isOpen = [&topology](const StepRow& row) {
+        return row.verdict() == analysis::StepVerdict::GpuBound &&
+               (row.partition.launching > Nanoseconds(0) || topology.hasSeveral());
+    };
+    if (std::ranges::none_of(rows, isOpen))
+        return;
+    const CollectiveKernels collectives = collectiveKernelsOf(reader, run, topology);
+    const auto waits = waitsOfHosts(reader, run, topology);
+    std::map<ProcessIndex, std::vector<analysis::QueuedWork>> works;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
-        if (event.step != kNoStep)
-            works[{filter.topology().of(event.device, event.stream), event.step}].push_back(
-                {{event.start, event.end}, event.launched, event.stream});
+        if (event.step == kNoStep)
+            return true;
+        const ProcessIndex process = topology.of(event.device, event.stream);
+        analysis::QueuedWork work{{event.start, event.end}, event.launched, event.stream, event.step};
+        if (const auto found = collectives.find({process, event.start}); found != collectives.end()) {
+            work.collective = found->second.collective;
+            work.ready = std::min(found->second.ready, event.end);
+        }
+        works[process].push_back(work);
         return true;
     });
+    std::vector<analysis::QueuedProcess> queued;
+    for (auto& [process, list] : works) {
+        std::ranges::stable_sort(list, {}, [](const analysis::QueuedWork& work) { return work.time.start; });
+        const auto found = waits.find(process);
+        queued.push_back(
+            {list, found == waits.end() ? std::span<const analysis::Interval>() : std::span(found->second)});
+    }
+    const std::vector<analysis::StepDeciders> deciders = analysis::deciders(queued);
     for (StepRow& row : rows) {
-        const auto found = works.find({row.inRun, row.step});
-        if (!isOpen(row) || found == works.end())
+        const auto process = works.find(row.inRun);
+        if (!isOpen(row) || process == works.end())
             continue;
-        std::ranges::stable_sort(found->second, {},
-                                 [](const analysis::QueuedWork& work) { return work.time.start; });
-        const std::vector<analysis::Interval>& all = waits[row.inRun];
-        const auto first =
-            std::ranges::lower_bound(all, found->second.front().time.start, {}, &analysis::Interval::end);
-        const auto last = std::ranges::lower_bound(all, row.partition.wall.end, {}, &analysis::Interval::end);
-        row.hostDecides = analysis::hostDecides(found->second, std::span(first, std::max(first, last)));
+        const analysis::StepDeciders& steps =
+            deciders[static_cast<std::size_t>(std::distance(works.begin(), process))];
+        const auto decider = steps.find(row.step);
+        row.hostDecides = decider != steps.end() && decider->second == analysis::Decider::Host;
+        row.waitsForRanks = decider != steps.end() && decider->second == analysis::Decider::OtherProcess;
     }
 }
 
@@ -261,28 +313,16 @@ void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
     if (std::ranges::none_of(rows, isOpen) || reader.counts(run).deviceEvents > kMostJudged)
         return;
     const ProcessFilter filter(reader, run, {});
-    const std::vector<Collective> records =
-        filter.topology().hasSeveral() ? reader.collectives(run) : std::vector<Collective>();
-    if (records.empty())
+    const CollectiveKernels collectives = collectiveKernelsOf(reader, run, filter.topology());
+    if (collectives.empty())
         return;
     std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
-    std::set<std::pair<ProcessIndex, Timestamp>>
-        kernels; // by their start: those of a graph share a correlation
-    for (const analysis::MatchedCollective& matched :
-         analysis::matchCollectives(records, {}, filter.topology(), textsOf(reader))) {
-        Timestamp ready = Timestamp::min();
-        for (const analysis::CollectivePart& part : matched.parts)
-            ready = std::max(ready, part.time.start);
-        for (const analysis::CollectivePart& part : matched.parts)
-            if (matched.overlaps() && records[part.record].device) {
-                waits[part.process].push_back({part.time.start, ready});
-                kernels.emplace(part.process, part.time.start);
-            }
-    }
+    for (const auto& [kernel, collective] : collectives)
+        waits[kernel.first].push_back({kernel.second, collective.ready});
     std::map<ProcessIndex, std::vector<analysis::Interval>> others;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
         const ProcessIndex process = filter.topology().of(event.device, event.stream);
-        if (!kernels.contains({process, event.start}))
+        if (!collectives.contains({process, event.start}))
             others[process].push_back({event.start, event.end});
         return true;
     });
@@ -348,10 +388,11 @@ analysis::StepVerdict StepRow::verdict() const
     const analysis::StepVerdict verdict = verdictOf(partition);
     if (waitsForRanks && verdict == analysis::StepVerdict::GpuBound)
         return analysis::StepVerdict::RankBound;
-    if (hostDecides && verdict == analysis::StepVerdict::GpuBound)
-        return analysis::StepVerdict::LaunchBound;
-    return waitsForData && verdict == analysis::StepVerdict::LaunchBound ? analysis::StepVerdict::DataBound
-                                                                         : verdict;
+    const bool isOfHost = verdict == analysis::StepVerdict::LaunchBound ||
+                          (hostDecides && verdict == analysis::StepVerdict::GpuBound);
+    if (!isOfHost)
+        return verdict;
+    return waitsForData ? analysis::StepVerdict::DataBound : analysis::StepVerdict::LaunchBound;
 }
 
 std::vector<StepRow> stepsFromEvents(const store::RunReader& reader, RunId run, const ProcessQuery& query,
@@ -450,9 +491,9 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
             if (!span) {
                 const std::span<StepRow> rows = std::span(table.rows).subspan(first);
                 findUnrecorded(reader, run, rows);
-                findDataWaits(reader, run, rows);
                 findRankWaits(reader, run, rows);
                 judgeBusySteps(reader, run, rows);
+                findDataWaits(reader, run, rows);
             }
             if (asked.size() == 1)
                 table.choice = std::move(choice);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 namespace tilescope::analysis {
@@ -40,6 +43,11 @@ struct LaunchingHost {
     }
 };
 
+bool hostDecides(std::span<const QueuedWork> works, std::span<const Interval> waits)
+{
+    return deciders(std::array{QueuedProcess{works, waits}}).front().at(0) == Decider::Host;
+}
+
 TEST(HostDecides, WhereItIsALittleSlowerThanABusyDevice)
 {
     const LaunchingHost slow(53); // busy for 50 of 53 µs
@@ -62,6 +70,41 @@ TEST(HostDecides, IsUnknownWithoutLaunches)
     for (QueuedWork& work : program.works)
         work.launched = {};
     EXPECT_FALSE(hostDecides(program.works, program.waits));
+}
+
+/// Two processes whose last work is a collective of both. The host of the other one is slower than its device.
+struct TwoProcesses {
+    LaunchingHost one{10};
+    LaunchingHost other{120};
+
+    TwoProcesses()
+    {
+        for (LaunchingHost* each : {&one, &other}) {
+            QueuedWork collective = each->works.back();
+            collective.stream = StreamId{8};
+            collective.collective = 0;
+            collective.ready = other.works.back().time.start;
+            collective.time.end = collective.ready + Nanoseconds(50 * kNsPerMicro);
+            each->works.back() = collective;
+        }
+        // Work beside the collective that waits.
+        std::int64_t time = kLaunches * 51;
+        while (atMicros(time + 50) < one.works.back().ready) {
+            one.works.push_back({{atMicros(time), atMicros(time + 50)}, atMicros(0), StreamId{7}});
+            time += 51;
+        }
+        std::ranges::sort(one.works, {}, [](const QueuedWork& work) { return work.time.start; });
+    }
+};
+
+TEST(HostDecides, OfAnotherProcessThatCollectivesWaitFor)
+{
+    const TwoProcesses two;
+    const std::array both{QueuedProcess{two.one.works, two.one.waits},
+                          QueuedProcess{two.other.works, two.other.waits}};
+    EXPECT_EQ(deciders(both).front().at(0), Decider::OtherProcess);
+    EXPECT_EQ(deciders(both).back().at(0), Decider::Host);
+    EXPECT_EQ(deciders(std::span(both).first(1)).front().at(0), Decider::Device);
 }
 
 } // namespace
