@@ -109,6 +109,12 @@ NOT_RUN = {
         "tilescope record --build-plugin": PYTHON,
         "tilescope record -o t.tscope -- torchrun --nproc-per-node=2 train.py": GPU,
     },
+    "faster.md": {
+        "tilescope record --inside --metrics --sources -o a.tscope -- python train.py": GPU_NEEDED,
+        "tilescope show a.tscope inside --kernel flash_fwd --group reason": GPU_NEEDED,
+        "tilescope show a.tscope inside --kernel flash_fwd": GPU_NEEDED,
+        "tilescope show a.tscope metrics": GPU_NEEDED,
+    },
     "inside.md": {
         "tilescope run attention --mode forward --backend flash --inside true -o a.tscope": GPU_NEEDED,
         "tilescope record --inside -o a.tscope -- python train.py": GPU_NEEDED,
