@@ -11,7 +11,7 @@ Then blocks of steps of train.py, and of host_loop.py, which computes in Python,
 (`--host-samples off`), and the median of the paired ratios is printed with the order statistics that enclose it with a
 probability of 95 %: of the blocks' median steps, of their quickest ones, which a busy host disturbs less, and of the processor
 time of the program's threads. --loader-pairs does so for train.py with two processes that load its data, --full-pairs for
-host_loop.py on two cores, on which three other processes compute.
+host_loop.py on two cores, on each of which another process computes.
 """
 
 import argparse
@@ -210,12 +210,15 @@ def median_interval(ratios):
 
 
 class Load:
-    """Two cores for the programs that start within it, and processes that compute there."""
+    """Two cores for the programs that start within it, on each of which another process computes: cores that others use unequally
+    make equal programs differ by a third."""
 
     def __enter__(self):
         self.cores = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, sorted(self.cores)[:2])
-        self.busy = [subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"]) for _ in range(3)]
+        two = sorted(self.cores)[:2]
+        os.sched_setaffinity(0, two)
+        self.busy = [subprocess.Popen([sys.executable, "-c", "import os\nos.sched_setaffinity(0, {%d})\nwhile True: sum(range(1000))" % core])
+                     for core in two]
 
     def __exit__(self, *_):
         for each in self.busy:
