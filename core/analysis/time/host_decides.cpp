@@ -21,7 +21,8 @@ using ReadyTimes = std::map<std::size_t, Timestamp>;
 /// Replays the work of a process in half of its time.
 class HalvedWork {
 public:
-    explicit HalvedWork(const QueuedProcess& process) : works_(process.works), waits_(process.waits)
+    explicit HalvedWork(const QueuedProcess& process)
+        : works_(process.works), waits_(process.waits), synchronizes_(process.synchronizes)
     {
         std::optional<Nanoseconds> least;
         for (const QueuedWork& work : works_)
@@ -43,7 +44,8 @@ public:
         BusyTime busy(works_);
         std::optional<Progress> before;
         for (const auto& [step, progress] : replayAll(ready)) {
-            const Progress from = before.value_or(progress.first);
+            const Progress from = before && synchronizes_ ? *before : progress.first;
+            busy.until(from.recorded);
             const Nanoseconds saved =
                 (progress.last.recorded - from.recorded) - (progress.last.replayed - from.replayed);
             const Nanoseconds work = busy.until(progress.last.recorded);
@@ -178,6 +180,7 @@ private:
 
     std::span<const QueuedWork> works_;
     std::span<const Interval> waits_;
+    bool synchronizes_ = false;
     bool known_ = false;
     Nanoseconds lag_{0};
     Nanoseconds shift_{0}; ///< by which the host is earlier

@@ -27,6 +27,7 @@ struct QueuedProcess {
     std::span<const QueuedWork> works; ///< by start
     std::span<const Interval>
         waits; ///< times in which the host waited for the device, or for a place in its queue, by end
+    bool synchronizes = true; ///< calls were recorded that wait for the device
 };
 
 /// Who decides how long a device takes for its work.
@@ -41,7 +42,8 @@ using StepDeciders = std::map<std::int32_t, Decider>; ///< by step
 ///
 /// Each stream executes its work in order, each piece not before its launch and the shortest time that a launch takes; the host
 /// launches as recorded, but earlier by what its waits become shorter. A collective begins when its last process arrives. Waits of
-/// streams for each other are left out. Where nothing is known of launches, the device decides.
+/// streams for each other are left out. Where nothing is known of launches, the device decides. If no
+/// synchronization was recorded, nobody knows whether the host waits between steps: each is seen from its own first work.
 /// O(n log n).
 std::vector<StepDeciders> deciders(std::span<const QueuedProcess> processes);
 

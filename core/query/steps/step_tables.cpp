@@ -162,9 +162,14 @@ CollectiveKernels collectiveKernelsOf(const store::RunReader& reader, RunId run,
     return kernels;
 }
 
-/// By process: its calls that wait for the device or for a place in the queue, by end.
-std::map<ProcessIndex, std::vector<analysis::Interval>> waitsOfHosts(const store::RunReader& reader,
-                                                                     RunId run, const TopologyIndex& topology)
+/// Calls of a process that wait for the device or for a place in the queue, by end.
+struct HostWaits {
+    std::vector<analysis::Interval> times = {};
+    bool synchronizes = false;
+};
+
+std::map<ProcessIndex, HostWaits> waitsOfHosts(const store::RunReader& reader, RunId run,
+                                               const TopologyIndex& topology)
 {
     LongLaunches launches;
     std::map<ProcessIndex, std::vector<ApiCall>> calls;
@@ -176,12 +181,16 @@ std::map<ProcessIndex, std::vector<analysis::Interval>> waitsOfHosts(const store
         return true;
     });
     const Nanoseconds longLaunch = launches.shortest();
-    std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
+    std::map<ProcessIndex, HostWaits> waits;
     for (auto& [process, list] : calls) {
-        for (const ApiCall& call : list)
+        HostWaits& ofProcess = waits[process];
+        for (const ApiCall& call : list) {
             if (call.kind != ApiKind::Launch || call.end - call.start >= longLaunch)
-                waits[process].push_back({call.start, call.end});
-        std::ranges::sort(waits[process], {}, &analysis::Interval::end);
+                ofProcess.times.push_back({call.start, call.end});
+            ofProcess.synchronizes =
+                ofProcess.synchronizes || call.kind == ApiKind::Synchronize || call.kind == ApiKind::Wait;
+        }
+        std::ranges::sort(ofProcess.times, {}, &analysis::Interval::end);
     }
     return waits;
 }
@@ -201,7 +210,7 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
     if (std::ranges::none_of(rows, isOpen))
         return;
     const CollectiveKernels collectives = collectiveKernelsOf(reader, run, topology);
-    const auto waits = waitsOfHosts(reader, run, topology);
+    std::map<ProcessIndex, HostWaits> waits = waitsOfHosts(reader, run, topology);
     std::map<ProcessIndex, std::vector<analysis::QueuedWork>> works;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
         if (event.step == kNoStep)
@@ -218,9 +227,8 @@ void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow
     std::vector<analysis::QueuedProcess> queued;
     for (auto& [process, list] : works) {
         std::ranges::stable_sort(list, {}, [](const analysis::QueuedWork& work) { return work.time.start; });
-        const auto found = waits.find(process);
-        queued.push_back(
-            {list, found == waits.end() ? std::span<const analysis::Interval>() : std::span(found->second)});
+        const HostWaits& ofProcess = waits[process];
+        queued.push_back({list, ofProcess.times, ofProcess.synchronizes});
     }
     const std::vector<analysis::StepDeciders> deciders = analysis::deciders(queued);
     for (StepRow& row : rows) {
