@@ -13,8 +13,8 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -203,97 +203,38 @@ private:
 /// Algorithms by shape; none: use LibTorch's product.
 using Choices = std::map<Shape, std::optional<cublasLtMatmulAlgo_t>>;
 
-/// Times the proposals for one product, alone on the device.
-class Contest {
-public:
-    Contest(const Product& product, const Tensor& target, const Tensor& a, const Tensor& b,
-            const Workspace& workspace)
-        : product_(product), target_(target), a_(a), b_(b), workspace_(workspace),
-          proposals_(product.proposals(workspace)), times_(proposals_.size())
-    {
-    }
-
-    std::optional<cublasLtMatmulAlgo_t> fastest()
-    {
-        if (proposals_.empty())
-            return {};
-        C10_CUDA_CHECK(cudaDeviceSynchronize());
-        for (std::size_t i = 0; i < proposals_.size(); ++i)
-            times_[i] = time(i, 2); // loads the kernel
-        const std::size_t best = fastestOf(all(), kMoment);
-        const float shortest = times_[best];
-        if (shortest < kLeastUnderLoad)
-            return proposals_[best];
-        std::vector<std::size_t> close = all();
-        std::erase_if(close, [&](std::size_t i) { return times_[i] > kClose * shortest; });
-        if (close.size() == 1)
-            return proposals_[best];
-        time(best, countOf(3 * kTurnUnderLoad, shortest)); // until the clock is that of the load
-        return proposals_[fastestOf(close, kTurnUnderLoad)];
-    }
-
-private:
-    static constexpr float kMoment = 1;   ///< ms
-    static constexpr float kGain = 0.98F; ///< largest share of the first one's time for a replacement
-    // A large product makes the device lower its clock to stay below its limit of power, by more for one algorithm than for
-    // another: on an H200 the fastest for a millisecond was up to 7 % slower than another one under load.
-    static constexpr float kLeastUnderLoad =
-        0.15F;                                  ///< ms: of a product whose algorithms are compared under load
-    static constexpr float kClose = 1.05F;      ///< times the shortest: which ones are compared
-    static constexpr float kTurnUnderLoad = 25; ///< ms
-
-    std::vector<std::size_t> all() const
-    {
-        std::vector<std::size_t> indices(proposals_.size());
-        std::iota(indices.begin(), indices.end(), std::size_t{0});
-        return indices;
-    }
-
-    static int countOf(float milliseconds, float each)
-    {
-        return std::clamp(static_cast<int>(milliseconds / each), 1, 1000);
-    }
-
-    /// Milliseconds of a product, of `count` in a row.
-    float time(std::size_t proposal, int count) const
-    {
+/// Times the proposals in turn, alone on the device, and returns the one with the shortest time.
+std::optional<cublasLtMatmulAlgo_t> fastest(const Product& product, const Tensor& target, const Tensor& a,
+                                            const Tensor& b, const Workspace& workspace)
+{
+    constexpr int kRounds = 3;
+    constexpr float kLeastMilliseconds = 1; // length of a timing, which repeats the product
+    constexpr float kGain = 0.98F;          // largest share of the first one's time for a replacement
+    const std::vector<cublasLtMatmulAlgo_t> proposals = product.proposals(workspace);
+    if (proposals.empty())
+        return {};
+    C10_CUDA_CHECK(cudaDeviceSynchronize());
+    const auto time = [&](const cublasLtMatmulAlgo_t& algorithm, int count) {
         at::cuda::CUDAEvent begin(cudaEventDefault);
         at::cuda::CUDAEvent end(cudaEventDefault);
         begin.record();
         for (int i = 0; i < count; ++i)
-            product_.run(proposals_[proposal], 0, target_, a_, b_, workspace_);
+            product.run(algorithm, 0, target, a, b, workspace);
         end.record();
         end.synchronize();
         return begin.elapsed_time(end) / static_cast<float>(count);
-    }
-
-    /// Times some proposals in turn, each for some milliseconds; the first one if the gain is small. For a moment the shortest time
-    /// counts, which nothing has disturbed, and under load the median, because the clock follows what ran before.
-    std::size_t fastestOf(const std::vector<std::size_t>& some, float milliseconds)
-    {
-        constexpr std::size_t kRounds = 3;
-        const int count = countOf(milliseconds, *std::ranges::min_element(times_));
-        std::vector<std::array<float, kRounds>> rounds(proposals_.size());
-        for (std::size_t round = 0; round < kRounds; ++round)
-            for (const std::size_t i : some)
-                rounds[i][round] = time(i, count);
-        for (const std::size_t i : some) {
-            std::ranges::sort(rounds[i]);
-            times_[i] = rounds[i][milliseconds < kTurnUnderLoad ? 0 : kRounds / 2];
-        }
-        const std::size_t best = *std::ranges::min_element(
-            some, [this](std::size_t left, std::size_t right) { return times_[left] < times_[right]; });
-        return times_[best] < kGain * times_[some.front()] ? best : some.front();
-    }
-
-    const Product& product_;
-    const Tensor& target_;
-    const Tensor& a_;
-    const Tensor& b_;
-    const Workspace& workspace_;
-    std::vector<cublasLtMatmulAlgo_t> proposals_;
-    std::vector<float> times_; ///< the shortest of each, in ms
-};
+    };
+    std::vector<float> times;
+    for (const cublasLtMatmulAlgo_t& algorithm : proposals)
+        times.push_back(time(algorithm, 2)); // loads the kernel
+    const int count = std::clamp(static_cast<int>(kLeastMilliseconds / std::ranges::min(times)), 1, 50);
+    std::ranges::fill(times, std::numeric_limits<float>::infinity());
+    for (int round = 0; round < kRounds; ++round)
+        for (std::size_t i = 0; i < proposals.size(); ++i)
+            times[i] = std::min(times[i], time(proposals[i], count));
+    const auto best = std::ranges::min_element(times);
+    return proposals[*best < kGain * times.front() ? static_cast<std::size_t>(best - times.begin()) : 0];
+}
 
 void multiplyByLibTorch(Tensor& target, ProductTarget how, const Tensor& a, const Tensor& b)
 {
@@ -335,7 +276,7 @@ bool multiplyByFastest(Tensor& target, ProductTarget how, const Tensor& a, const
     const Workspace workspace = Workspace::current();
     const Product product(*api, *shape);
     if (found == choices.end())
-        found = choices.emplace(*shape, Contest(product, target, a, b, workspace).fastest()).first;
+        found = choices.emplace(*shape, fastest(product, target, a, b, workspace)).first;
     if (!found->second)
         return false;
     const std::array<c10::IValue, 2> factors{a, b};
