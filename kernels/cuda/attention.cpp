@@ -3,6 +3,7 @@
 #include "kernels/cuda/decode/decode.h"
 #include "kernels/cuda/hopper/backward/backward.h"
 #include "kernels/cuda/hopper/common/tf32.h"
+#include "kernels/cuda/hopper/decode/decode.h"
 #include "kernels/cuda/hopper/forward/forward.h"
 #include "kernels/cuda/mma/launchers.h"
 #include "kernels/include/generation.h"
@@ -42,6 +43,15 @@ bool useHopper()
 {
     return kHopperKernels && kernelChoice() == KernelChoice::Best &&
            currentDeviceProperties().computeMajor == 9;
+}
+
+PreferredDecode preferredDecode()
+{
+#ifdef TILESCOPE_NO_HOPPER_KERNELS
+    return nullptr;
+#else
+    return useHopper() ? &hopper::decodeByBoxes : nullptr;
+#endif
 }
 
 /// The mma.sync launcher of the smallest sufficient head dim; null if this build has none.
@@ -166,13 +176,13 @@ bool cudaAttentionReadsPages(const AttentionProblem& problem)
 void attentionForwardPagedCuda(const AttentionProblem& problem, const ForwardTensors& tensors,
                                const PagedKeys& paged, CudaStream stream)
 {
-    check(decode(problem, tensors, stream, paged), problem);
+    check(decode(problem, tensors, stream, paged, preferredDecode()), problem);
 }
 
 void attentionForwardCuda(const AttentionProblem& problem, const ForwardTensors& tensors, CudaStream stream)
 {
     if (decodeSupports(problem)) {
-        return check(decode(problem, tensors, stream), problem);
+        return check(decode(problem, tensors, stream, {}, preferredDecode()), problem);
     }
     if constexpr (kHopperKernels) {
         if (useHopper() && hopper::forwardSupports(problem, tensors)) {

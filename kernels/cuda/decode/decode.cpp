@@ -3,7 +3,6 @@
 #include "kernels/cuda/common/device.h"
 #include "kernels/cuda/decode/counters.h"
 #include "kernels/cuda/decode/parameters.h"
-#include "kernels/cuda/hopper/decode/decode.h"
 
 #include <algorithm>
 
@@ -89,7 +88,7 @@ std::size_t decodeWorkspaceBytes(const AttentionProblem& problem)
 }
 
 cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream,
-                   const PagedKeys& paged)
+                   const PagedKeys& paged, PreferredDecode preferred)
 {
     const AttentionShape& shape = problem.shape;
     const DecodeParameters parameters{.shape = kernelShape(problem),
@@ -103,12 +102,12 @@ cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensor
                                       .split = splitOf(shape),
                                       .paged = paged,
                                       .ctas = ctasOf(shape)};
-#ifndef TILESCOPE_NO_HOPPER_KERNELS
-    if (currentDeviceProperties().computeMajor == 9 && kernelChoice() == KernelChoice::Best &&
-        hopper::canDecodeByBoxes(parameters)) {
-        return hopper::decodeByBoxes(parameters, problem.type, stream);
+    if (preferred) {
+        if (const cudaError_t status = preferred(parameters, problem.type, stream);
+            status != cudaErrorNotSupported) {
+            return status;
+        }
     }
-#endif
     return (*launchersOf(problem.type))[headDimIndex(shape.headDim)](parameters, stream);
 }
 

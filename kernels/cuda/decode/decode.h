@@ -16,9 +16,13 @@ bool decodeSupports(const AttentionProblem& problem);
 /// Memory for parts of outputs on the current device; 0 if no key head is split. At most 17 MB per 132 multiprocessors.
 std::size_t decodeWorkspaceBytes(const AttentionProblem& problem);
 
+struct DecodeParameters;
+/// A kernel to try first. Returns cudaErrorNotSupported, and launches nothing, for parameters that it cannot compute.
+using PreferredDecode = cudaError_t (*)(const DecodeParameters&, ElementType, cudaStream_t);
+
 /// Writes o and the log-sum-exp. Asynchronous on `stream`; one kernel. Results have the same bits in each run.
 /// Requires decodeSupports() and ForwardTensors::workspace.
 cudaError_t decode(const AttentionProblem& problem, const ForwardTensors& tensors, cudaStream_t stream,
-                   const PagedKeys& paged = {});
+                   const PagedKeys& paged = {}, PreferredDecode preferred = nullptr);
 
 } // namespace tilescope::kernels

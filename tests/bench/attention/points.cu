@@ -3,6 +3,9 @@
 #include "kernels/cuda/decode/decode.h"
 #include "kernels/cuda/hopper/backward/backward.h"
 #include "kernels/cuda/hopper/forward/forward.h"
+#if __has_include("kernels/cuda/hopper/decode/decode.h")
+#include "kernels/cuda/hopper/decode/decode.h"
+#endif
 
 #include <cmath>
 
@@ -76,7 +79,8 @@ TILESCOPE_EXPORT int backward(const std::int64_t (&sizes)[6], int causal, int de
 #endif
 #ifdef TILESCOPE_POINTS_FORWARD
 /// \param tensors  q, k, v, o, log-sum-exp
-TILESCOPE_EXPORT int forward(const std::int64_t (&sizes)[6], int causal, void* const (&tensors)[5], void* stream)
+TILESCOPE_EXPORT int forward(const std::int64_t (&sizes)[6], int causal, void* const (&tensors)[5],
+                             void* stream)
 {
     const AttentionProblem problem = problemOf(sizes, causal, false);
     const AttentionShape& shape = problem.shape;
@@ -107,6 +111,10 @@ TILESCOPE_EXPORT int decodeOnce(const std::int64_t (&sizes)[6], void* const (&te
     all.o = dense<MutableView>(tensors[3], shape.queryHeads, shape.queries, shape.headDim);
     all.logSumExp = tensors[4];
     all.workspace = tensors[5];
+#if __has_include("kernels/cuda/hopper/decode/decode.h") // not in older trees
+    return decode(problem, all, static_cast<cudaStream_t>(stream), {}, &hopper::decodeByBoxes);
+#else
     return decode(problem, all, static_cast<cudaStream_t>(stream), {});
+#endif
 }
 #endif

@@ -68,13 +68,11 @@ cudaError_t launchHeadDim(const DecodeParameters& parameters, ElementType type, 
 
 } // namespace
 
-bool canDecodeByBoxes(const DecodeParameters& parameters)
-{
-    return !parameters.paged.pages && mappable(parameters.k) && mappable(parameters.v);
-}
-
 cudaError_t decodeByBoxes(const DecodeParameters& parameters, ElementType type, cudaStream_t stream)
 {
+    if (parameters.paged.pages || !mappable(parameters.k) || !mappable(parameters.v)) {
+        return cudaErrorNotSupported;
+    }
     return type == ElementType::BFloat16 ? launchHeadDim<Bf16>(parameters, type, stream)
                                          : launchHeadDim<Fp16>(parameters, type, stream);
 }
