@@ -47,14 +47,16 @@ def decode(results):
 
 
 def decode_points(results):
-    """The points that were behind PyTorch's best before: its time over ours."""
+    """The points that were behind PyTorch's best before, its time over ours, in two runs."""
     rows = []
     for row in results["decode"]["points"]:
         if row["to_best_peer"]["before"] < 1:
             words = row["point"].split()  # 128 batch 1 heads 32/32 keys 4096
-            rows.append([words[0], words[2], words[4], f"{int(words[6]):,}", f"{row['ms'][row['best_peer']]:.4f}", row["best_peer"],
-                         f"{row['to_best_peer']['before']:.3f}", f"{row['to_best_peer']['now']:.3f}"])
-    return table(["head dim", "batch", "heads", "keys", "best peer, ms", "", "before", "after"], rows)
+            other = results["decode"]["another_run"][row["point"]]
+            rows.append([words[0], words[2], words[4], f"{int(words[6]):,}", f"{row['ms'][row['best_peer']]:.4f}",
+                         f"{row['to_best_peer']['before']:.3f}", f"{row['to_best_peer']['now']:.3f}", f"{other['before']:.3f}",
+                         f"{other['now']:.3f}"])
+    return table(["head dim", "batch", "heads", "keys", "cuDNN, ms", "before", "after", "another run: before", "after"], rows)
 
 
 def decode_attempts(results):
@@ -80,6 +82,16 @@ def steps(results):
                   for each in results["steps"]["turns"]])
 
 
+def products(results):
+    """The most expensive products of a step: tensor pipe and clock, from metrics."""
+    rows = []
+    for who, seen in results["steps"]["seen"].items():
+        some = [k for k in seen["kernels"] if k["family"] == "matmul" and "gpc_clock" in k["metrics"]][:4]
+        rows += [["ours, after" if who == "after" else who, k["kernel"], f"{k['percent']:.1f}", f"{k['metrics']['tensor_active']:.1f}",
+                  f"{k['metrics']['gpc_clock'] / 1e6:,.0f}"] for k in some]
+    return table(["step", "kernel", "of the GPU's time, %", "tensor pipe, %", "clock, MHz"], rows)
+
+
 def backward(results):
     return kernels_table(results["backward"]["seen"], ["long_scoreboard", "barrier", "short_scoreboard", "wait"])
 
@@ -93,7 +105,7 @@ def backward_points(results):
     return table(["head dim, mask \\ rows", *map(str, sizes)], [[name, *(f"{line[n]:.3f}" for n in sizes)] for name, line in rows.items()])
 
 
-TABLES = [decode, decode_points, decode_attempts, algorithms, backward, backward_points]
+TABLES = [decode, decode_points, decode_attempts, algorithms, steps, products, backward, backward_points]
 
 
 def main():
