@@ -3,6 +3,7 @@
 #include "ui/window/reading_status.h"
 
 #include "core/store/rows/read_count.h"
+#include "tests/ui/timeouts.h"
 #include "ui/jobs/job_tracker.h"
 
 #include <QLabel>
@@ -15,8 +16,6 @@
 
 namespace tilescope::ui {
 namespace {
-
-constexpr int kTimeoutMs = 90'000;
 
 class ReadingStatusTest : public ::testing::Test {
 protected:
