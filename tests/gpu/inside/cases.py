@@ -317,7 +317,7 @@ def beside(options):
     """Another recording samples the device at the same time."""
     if options.only and "beside" not in options.only:
         return
-    script = options.keep / "torch.py"
+    script = options.keep / "work.py"
     script.write_text(PROGRAMS["torch"].replace("SECONDS", "5"))
     for first, second in (("--metrics", "--metrics"), ("--metrics", "--inside"), ("--inside", "--metrics"), ("--inside", "--inside")):
         file = options.keep / "case-first.tscope"
@@ -383,6 +383,10 @@ def versions(options):
         name = pathlib.Path(folder).name
         words = [sys.executable, VERSIONS, "--program", os.path.abspath(folder), fatbin]
         bare = run(words, env=environment)
+        if bare.returncode != 0:
+            print(f"WRONG CUDA {name}: does not work bare: {bare.stderr.strip().splitlines()[-1:]}", flush=True)
+            failures.append(f"CUDA {name}")
+            continue
         for flag in ("--inside", "--metrics"):
             judge(f"CUDA {name} {flag}", bare, Recorded(options, f"cuda-{name}{flag}", words, [flag], environment))
 
