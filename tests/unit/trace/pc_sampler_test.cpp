@@ -20,7 +20,7 @@ CUcontext contextOf(std::uintptr_t number)
     return reinterpret_cast<CUcontext>(number);
 }
 
-void sample(CUcontext context, std::uint32_t samples)
+void sampleIn(CUcontext context, std::uint32_t samples)
 {
     FakePcSampling::instance().sample(context, 1, "square", 0x10, "long_scoreboard", samples, 0);
 }
@@ -47,13 +47,13 @@ TEST(PcSampler, EndsATimeWhenItIsSwitched)
     const CUcontext context = contextOf(0x31);
     sampler.contextCreated(context);
     sampler.setOn(true);
-    sample(context, 1);
+    sampleIn(context, 1);
     const Timestamp before = TraceClock::now();
     sampler.setOn(false);
     const Timestamp between = TraceClock::now();
-    sample(context, 1000); // left out
+    sampleIn(context, 1000); // left out
     sampler.setOn(true);
-    sample(context, 2);
+    sampleIn(context, 2);
     sampler.setOn(false);
 
     const PcSamples taken = sampler.take();
