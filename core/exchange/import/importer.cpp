@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 
 namespace tilescope::exchange {
 
@@ -306,7 +305,7 @@ ImportResult importFiles(std::span<const fs::path> files, const fs::path& output
                                 output, watchRun);
     try {
         storePathTotals(output, result.run, watchRun);
-    } catch (const std::exception&) {
+    } catch (...) {
         // The recording is whole without them.
         result.summary +=
             "\nthe critical paths could not be stored, and are found when they are asked for: " +
