@@ -581,27 +581,6 @@ TEST_F(ExportDialogWindow, ThePreviewIsTheWholeOfWhatIsWrittenOnEveryPage)
     }
 }
 
-TEST_F(ExportDialogWindow, TheWholePageIsWithoutItsTools)
-{
-    for (const QString& name :
-         {QStringLiteral("kernels"), QStringLiteral("memory"), QStringLiteral("flame")}) {
-        window_.showPage(name);
-        waitUntilSettled();
-        Page& page = *window_.currentPage();
-        const auto* tools = page.findChild<ToolBar*>(QString(), Qt::FindDirectChildrenOnly);
-        ASSERT_NE(tools, nullptr);
-        const Exportable whole = exportsOf(page, window_.dock()).front();
-        EXPECT_EQ(whole.size, page.size() - QSize(0, tools->height())) << name.toStdString();
-        const QImage shown = page.grab().toImage().convertToFormat(QImage::Format_RGB32);
-        const QImage written = imageOf(whole, whole.size, shown.devicePixelRatio());
-        EXPECT_LT(meanDifference(
-                      written.convertToFormat(QImage::Format_RGB32),
-                      shown.copy(0, shown.height() - written.height(), written.width(), written.height())),
-                  4)
-            << name.toStdString();
-    }
-}
-
 TEST_F(ExportDialogWindow, ItsFieldsHaveNoButtonsThatAreNotDrawn)
 {
     clickRail(QStringLiteral("Charts"));

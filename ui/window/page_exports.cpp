@@ -4,7 +4,6 @@
 #include "ui/compare/distribution_plot.h"
 #include "ui/experiment/point_grid_view.h"
 #include "ui/flame/flame_view.h"
-#include "ui/kit/controls.h"
 #include "ui/kit/copy_menu.h"
 #include "ui/kit/key_value_table.h"
 #include "ui/kit/table_cells.h"
@@ -48,15 +47,15 @@ TableData emptyTable(const QStringList& titles)
     return table;
 }
 
-// Draws a part of a widget that paints itself, scaled to another size.
-std::function<void(QPainter&, const QSize&, bool)> drawing(QWidget& widget, const QRect& part)
+// Draws a widget that paints itself, scaled to another size.
+std::function<void(QPainter&, const QSize&, bool)> drawing(QWidget& widget)
 {
-    return [&widget, part](QPainter& painter, const QSize& size, bool vector) {
+    return [&widget](QPainter& painter, const QSize& size, bool vector) {
         std::optional<VectorDrawing> shapes;
         if (vector)
             shapes.emplace();
-        painter.scale(double(size.width()) / part.width(), double(size.height()) / part.height());
-        widget.render(&painter, {}, part, QWidget::DrawWindowBackground | QWidget::DrawChildren);
+        painter.scale(double(size.width()) / widget.width(), double(size.height()) / widget.height());
+        widget.render(&painter, {}, {}, QWidget::DrawWindowBackground | QWidget::DrawChildren);
     };
 }
 
@@ -127,7 +126,7 @@ void add(std::vector<Exportable>& all, const QString& name, QWidget* drawn, Tabl
         return;
     Exportable one{name, drawn != nullptr ? drawn->size() : sizeOfTable(table, 720), {}, std::move(table)};
     if (drawn != nullptr)
-        one.draw = drawing(*drawn, drawn->rect());
+        one.draw = drawing(*drawn);
     all.push_back(std::move(one));
 }
 
@@ -141,14 +140,9 @@ std::optional<TableData> someTable(TableData table)
     return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
 }
 
-// Without the tools at its top.
 Exportable wholePage(QWidget& page, const QString& title)
 {
-    QRect shown = page.rect();
-    for (const ToolBar* tools : page.findChildren<ToolBar*>())
-        if (tools->isVisibleTo(&page) && tools->mapTo(&page, QPoint()).y() == 0)
-            shown.setTop(tools->height());
-    return {title, shown.size(), drawing(page, shown), {}};
+    return {title, page.size(), drawing(page), {}};
 }
 
 // Draws a widget that also draws itself in another size.
