@@ -191,8 +191,8 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
         const auto known = std::find_if(keysAlongX().begin(), keysAlongX().end(), isTold);
         if (known != keysAlongX().end())
             recipe.x = *known;
-        else if (isTold(QStringLiteral("name"))) // an import has no other key
-            recipe.x = QStringLiteral("name");
+        else if (isTold(QStringLiteral("file"))) // what imports and recordings have of the keys
+            recipe.x = QStringLiteral("file");
     }
     lines.removeAll(recipe.x);
     recipe.series = !lines.isEmpty() ? lines.front() : isTold(usual.series) ? usual.series : QString();

@@ -586,16 +586,19 @@ TEST(ChartFiles, TimelinesAreDrawnFromARecipeToo)
               std::string::npos);
 }
 
-TEST(ChartOfImports, ShowsTheMeanTracedStepByName)
+TEST(ChartOfImports, ShowsTheMeanTracedStepByFile)
 {
     std::vector<query::RunSummary> runs(2);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         runs[i].workload = "trace";
-        runs[i].params = {{"name", i == 0 ? "a.json.gz" : "b.json.gz"}};
+        runs[i].params = {{"workload", "trace"},
+                          {"format", "trace of PyTorch's profiler (.json, .json.gz)"},
+                          {"file", i == 0 ? "a.json.gz" : "b.json.gz"}};
         runs[i].tracedStep = i == 0 ? 11.2 : 5.6;
     }
+    EXPECT_EQ(suggested({}, {&runs[0]}).x, QStringLiteral("file"));
     const ChartRecipe recipe = suggested({}, pointersTo(runs));
-    EXPECT_EQ(recipe.x, QStringLiteral("name"));
+    EXPECT_EQ(recipe.x, QStringLiteral("file"));
     const Chart chart = chartOf(recipe, pointersTo(runs));
     EXPECT_EQ(chart.empty, QString());
     EXPECT_EQ(chart.words, (QStringList{QStringLiteral("a.json.gz"), QStringLiteral("b.json.gz")}));
