@@ -31,7 +31,7 @@ WINDOW_ALONE = {
     "ui/overview/step_bar_plot.cpp": {"Run", "Part of the step", "Time, ns"},
     "ui/overview/study_rows.cpp": {"Study", "First finding", "Points", "Chart"},
     "ui/ranks/lateness_grid.cpp": {"Collective", "Rank", "Late, ns"},
-    "ui/ranks/rank_lanes.cpp": {"Collective", "Rank", "Start, ns", "Wait, ns", "Duration, ns"},
+    "ui/ranks/rank_lanes.cpp": {"Collective", "Rank", "Start in step, ns", "Wait, ns", "Duration, ns"},
     "ui/waiting/mean_step_bar.cpp": {"Part of the step", "Time, ns"},
     "ui/waiting/waiting_rows.cpp": {"B - A", "Function", "Line", "Source", "idle", "idle A", "idle B"},
     "ui/timeline/timeline_rows.cpp": {"Op", "Kernel", "Run", "Note", "At", "Start, ms", "Length", "Name", "Lane"},

@@ -370,7 +370,7 @@ TEST_F(FlameTest, ARunWithoutATraceSaysWhy)
     EXPECT_TRUE(showsText(QStringLiteral("No kernel and no op was traced here")));
 }
 
-TEST_F(FlameTest, AThreadLeavesWhatItLaunched)
+TEST_F(FlameTest, AThreadFilterKeepsWhatTheThreadLaunched)
 {
     const auto total = [this] { return view().graph()->sums.amount[CallTree::kRoot]; };
     const std::int64_t all = total();

@@ -16,6 +16,8 @@ namespace tilescope::ui {
 
 namespace {
 
+constexpr double kNsPerMs = 1e6;
+
 // A deviation is about the mean, an interval about the median: bars are those of the centre.
 ChartRecipe::Bars barsOf(const ChartRecipe& recipe)
 {
@@ -84,23 +86,22 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
         const auto& statistics = words.value(1) == QLatin1String("GPU") ? times.gpuMs : times.wallMs;
         if (!statistics)
             return {};
-        constexpr double kMs = 1e6;
         point.n = statistics->n;
-        point.y = kMs * (recipe.centre == ChartRecipe::Centre::Mean ? statistics->mean : statistics->median);
+        point.y =
+            kNsPerMs * (recipe.centre == ChartRecipe::Centre::Mean ? statistics->mean : statistics->median);
         const ChartRecipe::Bars bars = barsOf(recipe);
         if (bars == ChartRecipe::Bars::Deviation && statistics->standardDeviation) {
-            point.low = point.y - kMs * *statistics->standardDeviation;
-            point.high = point.y + kMs * *statistics->standardDeviation;
+            point.low = point.y - kNsPerMs * *statistics->standardDeviation;
+            point.high = point.y + kNsPerMs * *statistics->standardDeviation;
         } else if (bars == ChartRecipe::Bars::Interval && statistics->ci95) {
-            point.low = kMs * statistics->ci95->low;
-            point.high = kMs * statistics->ci95->high;
+            point.low = kNsPerMs * statistics->ci95->low;
+            point.high = kNsPerMs * statistics->ci95->high;
         }
         return point;
     }
     if (!run.tracedStep || quantity != QLatin1String("step, wall"))
         return {};
-    constexpr double kMs = 1e6;
-    point.y = kMs * *run.tracedStep;
+    point.y = kNsPerMs * *run.tracedStep;
     point.isTraced = true;
     return point;
 }
@@ -108,7 +109,6 @@ std::optional<ChartPoint> valueOf(const query::RunSummary& run, const QString& q
 // The time of each token of a run of mode generate by its position; empty for other runs, and for phases of whole generations.
 std::vector<ChartPoint> tokensOf(const query::RunSummary& run, const QString& quantity)
 {
-    constexpr double kMs = 1e6;
     const QStringList words = quantity.split(QStringLiteral(", "));
     const std::optional<Phase> phase = phaseOf(words.value(0));
     const auto context = parseNumber<std::int64_t>(run.param("context"));
@@ -118,7 +118,7 @@ std::vector<ChartPoint> tokensOf(const query::RunSummary& run, const QString& qu
     for (const query::PhaseTimes& times : run.phases)
         if (times.phase == phase)
             for (const auto& [step, ms] : times.tokensMs)
-                points.push_back({.x = double(*context + step), .y = kMs * ms, .n = 1, .exact = {}});
+                points.push_back({.x = double(*context + step), .y = kNsPerMs * ms, .n = 1, .exact = {}});
     return points;
 }
 
@@ -207,10 +207,10 @@ struct Drawn {
 
 QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
 {
-    QString words =
-        recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
     if (recipe.x == ChartRecipe::position())
         return QStringLiteral("The time of each token of all sequences. ");
+    QString words =
+        recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
     words += drawn.leastN == drawn.mostN
                  ? QStringLiteral(" of ") + counted(drawn.mostN, "timed step")
                  : QStringLiteral(" of %1 to %2").arg(drawn.leastN).arg(counted(drawn.mostN, "timed step"));

@@ -31,7 +31,7 @@ class TableView;
 /// Where the time of the first selected run goes, by what called it: rank, Python frame, module, op and kernel as
 /// boxes as wide as their time. Beside it what took the time of the selected box. Host time, allocated bytes, FLOPs or
 /// moved bytes may replace GPU time, and the time filter the traced steps; of two runs the boxes are coloured by their
-/// difference. Filters leave out stacks by a call in them, or all but those of a thread.
+/// difference. Filters remove stacks that contain a call, or keep only those of one thread.
 class FlamePage : public Page {
     Q_OBJECT
 public:

@@ -16,7 +16,7 @@ public:
     void show(std::vector<MemoryRun> runs, std::shared_ptr<const query::MemoryGroups> groups);
     const std::vector<MemoryRun>& runs() const { return runs_; }
     const query::MemoryGroups* groups() const { return groups_.get(); }
-    /// The bytes at the top: what is allocated at most, or reserved unless that is much more.
+    /// The bytes at the top of the chart: the allocated peak, or the reserved peak unless it is more than twice that.
     std::int64_t scale() const { return most_; }
     TableData table() const override;
 

@@ -440,8 +440,8 @@ void MemoryPage::loadOps()
             shown_.front().ops = ops;
             placement_->setOps(ops);
             groups_[std::size_t(query::MemoryGrouping::Op)].reset(); // they have no names yet
-            if (grouping() == query::MemoryGrouping::Op)
-                group();
+            grouping_.cancel(); // a job that runs may group without names
+            group();
             showLists();
             showBlock();
         },

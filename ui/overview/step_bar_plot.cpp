@@ -43,11 +43,6 @@ int gapBelow(std::size_t bars)
     return sizes().of(int(bars) > kFewBars ? kLowGap : kGap);
 }
 
-bool isGap(query::Hue hue)
-{
-    return hue >= query::Hue::GapLaunching;
-}
-
 void fillPart(QPainter& painter, const QRectF& box, query::Hue hue)
 {
     const Palette& p = colours();
@@ -176,7 +171,7 @@ void StepBarPlot::drawBar(QPainter& painter, const Frame& frame, std::size_t i, 
             painter.fillRect(QRectF(box.left() + sizes().of(3), box.top() + 4,
                                     metrics.horizontalAdvance(text) + 6, box.height() - 8),
                              p.surface);
-        painter.setPen(isGap(part.hue) ? p.text : textOn(p.hue(part.hue)));
+        painter.setPen(part.hue.isGap() || part.hue.isWait() ? p.text : textOn(p.hue(part.hue)));
         painter.drawText(box.adjusted(sizes().of(6), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
     }
 }
@@ -257,7 +252,7 @@ std::vector<const StepPart*> StepBarPlot::legendParts() const
     for (const bool gaps : {false, true})
         for (const StepBar& bar : bars_)
             for (const StepPart& part : bar.parts)
-                if (isGap(part.hue) == gaps && part.time >= kLeastShown * longest &&
+                if ((part.hue.isGap() || part.hue.isWait()) == gaps && part.time >= kLeastShown * longest &&
                     seen.insert(part.hue).second)
                     parts.push_back(&part);
     return parts;

@@ -98,7 +98,7 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
         const query::CollectiveRow& collective = table.collectives[grid.collectives[column]];
         if (!collective.transfer)
             continue;
-        const Timestamp first = std::ranges::min(collective.ranks, {}, &query::CollectiveRank::start).start;
+        const Timestamp first = collective.firstStart();
         for (const query::CollectiveRank& rank : collective.ranks) {
             const auto place = rowOf.find(rank.process);
             if (place == rowOf.end())

@@ -107,7 +107,7 @@ RankLanes rankLanes(const query::RanksTable& table, std::optional<std::int32_t> 
         if (row.step != *step || (found && !found->contains(row.process)))
             continue;
         if (!chosen.contains(row.process)) {
-            ++lanes.left;
+            ++lanes.omitted;
             continue;
         }
         placeOf.emplace(row.process, lanes.ranks.size());
@@ -125,7 +125,8 @@ RankLanes rankLanes(const query::RanksTable& table, std::optional<std::int32_t> 
         const query::CollectiveRow& row = table.collectives[i];
         if (row.step != *step || row.ranks.empty())
             continue;
-        const auto first = std::ranges::min(row.ranks, {}, &query::CollectiveRank::start).start;
+        const Timestamp first = row.firstStart();
+        const auto endOf = [](const query::CollectiveRank& rank) { return rank.start + rank.duration; };
         const auto last = std::ranges::find(row.ranks, row.last, &query::CollectiveRank::title);
         const bool isLate = !row.last.empty() && last != row.ranks.end();
         lanes.collectives.push_back({.index = i,
@@ -133,7 +134,8 @@ RankLanes rankLanes(const query::RanksTable& table, std::optional<std::int32_t> 
                                      .number = row.sequence < 0 ? QString() : wholeNumber(row.sequence),
                                      .last = isLate ? QString::fromStdString(row.last) : QString(),
                                      .first = at(first),
-                                     .late = isLate ? double((last->start - first).count()) : 0,
+                                     .afterFirst = isLate ? double((last->start - first).count()) : 0,
+                                     .end = at(endOf(std::ranges::max(row.ranks, {}, endOf))),
                                      .wait = double(row.wait().count())});
         for (const query::CollectiveRank& rank : row.ranks)
             if (const auto place = placeOf.find(rank.process); place != placeOf.end()) {
@@ -155,6 +157,8 @@ RankLanes rankLanes(const query::RanksTable& table, std::optional<std::int32_t> 
 void RankLanes::setWork(std::shared_ptr<const query::Timeline> run)
 {
     timeline = std::move(run);
+    if (isEmpty())
+        return;
     const std::int64_t from = (begin - timeline->origin).count();
     const std::int64_t to = from + std::int64_t(length);
     for (Rank& rank : ranks) {
@@ -182,9 +186,9 @@ QString RankLanes::words(std::size_t rank, const Part& part) const
 {
     const Collective& collective = collectives[part.collective];
     const QString& title = ranks[rank].title;
-    if (collective.last == title && collective.late > 0)
+    if (collective.last == title && collective.afterFirst > 0)
         return lanesText("%1: %2 starts last, %3 after the first")
-            .arg(collective.name, title, timeText(collective.late));
+            .arg(collective.name, title, timeText(collective.afterFirst));
     if (part.ready > part.start)
         return collective.last.isEmpty()
                    ? lanesText("%1: %2 waits %3")
@@ -199,7 +203,7 @@ TableData RankLanes::table() const
     TableData values;
     values.columns = {makeColumn(lanesText("Collective"), TableColumn::Kind::Text, 0),
                       makeColumn(lanesText("Rank"), TableColumn::Kind::Text, 80),
-                      makeColumn(lanesText("Start, ns"), TableColumn::Kind::Number, 100),
+                      makeColumn(lanesText("Start in step, ns"), TableColumn::Kind::Number, 100),
                       makeColumn(lanesText("Wait, ns"), TableColumn::Kind::Number, 100),
                       makeColumn(lanesText("Duration, ns"), TableColumn::Kind::Number, 100)};
     for (const Rank& rank : ranks)

@@ -18,9 +18,9 @@ namespace tilescope::ui {
 /// The ranks of a step one above the other on one clock: their work, and the collectives at which they wait for each
 /// other. Times are nanoseconds after `begin`.
 struct RankLanes {
-    static constexpr std::size_t kMost = 16; ///< ranks; of more, those that are late
+    static constexpr std::size_t kMost = 16; ///< ranks shown; of more, the latest
 
-    /// The part of a rank in a collective: it waits from `start` on, and transfers from `ready` on.
+    /// One rank's share of a collective: it waits from `start`, and transfers from `ready`.
     struct Part {
         std::size_t collective = 0; ///< index into `collectives`
         double start = 0;
@@ -36,7 +36,8 @@ struct RankLanes {
         QString number;        ///< as in the table of collectives; empty: unknown
         QString last;          ///< title of the rank that the others wait for; empty: none
         double first = 0;      ///< start of its first rank
-        double late = 0;       ///< how much later `last` starts
+        double afterFirst = 0; ///< how much later `last` starts
+        double end = 0;        ///< of its last rank
         double wait = 0;       ///< of all ranks
     };
     /// Rows of a timeline's lane.
@@ -55,7 +56,7 @@ struct RankLanes {
     std::optional<std::int32_t> step; ///< none: the whole recording
     Timestamp begin{};
     double length = 0;
-    std::size_t left = 0; ///< ranks that are not shown
+    std::size_t omitted = 0; ///< ranks that are not shown
     std::vector<Rank> ranks;
     std::vector<Collective> collectives;
     std::shared_ptr<const query::Timeline> timeline = {}; ///< null until its work is read

@@ -1,12 +1,12 @@
 #include "ui/ranks/rank_lanes_plot.h"
 
 #include "ui/kit/copy_menu.h"
-#include "ui/kit/elided_text.h"
+#include "ui/kit/count_text.h"
 #include "ui/kit/key_actions.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/tool_tip.h"
+#include "ui/ranks/rank_lanes_painter.h"
 #include "ui/theme/theme.h"
-#include "ui/timeline/box_runs.h"
 
 #include <QApplication>
 #include <QContextMenuEvent>
@@ -17,26 +17,15 @@
 #include <QWheelEvent>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace tilescope::ui {
 
 namespace {
 
-constexpr int kAxisHeight = 22; // logical pixels, likewise below
-constexpr int kWorkHeight = 18;
-constexpr int kPartHeight = 15;
-constexpr int kRankGap = 8;
-constexpr int kLegendHeight = 24;
-constexpr std::size_t kMostBands = 400;
+constexpr int kLegendHeight = 24;       // logical pixels
 constexpr double kShortestWindow = 100; ///< ns that can be shown
 constexpr double kZoomStep = 0.8;
-
-bool isIdleHue(query::Hue hue)
-{
-    return hue.isWait() || (hue >= query::Hue::GapLaunching && hue <= query::Hue::GapUnexplained);
-}
 
 } // namespace
 
@@ -144,9 +133,9 @@ QSize RankLanesPlot::minimumSizeHint() const
     return {sizes().of(200), sizeHint().height()};
 }
 
-RankLanesPlot::Frame RankLanesPlot::frameOf(const QSize& size) const
+RankLanesFrame RankLanesPlot::frameOf(const QSize& size) const
 {
-    Frame frame;
+    RankLanesFrame frame;
     const QFontMetrics metrics(Theme::instance().bold());
     int label = QFontMetrics(Theme::instance().small()).horizontalAdvance(tr("collectives"));
     for (const RankLanes::Rank& rank : lanes_.ranks)
@@ -165,322 +154,13 @@ QRectF RankLanesPlot::partRect(std::size_t rank, const RankLanes::Part& part) co
 
 std::vector<QPolygonF> RankLanesPlot::bandsOf(std::size_t collective) const
 {
-    return bandsOf(frameOf(size()), collective);
-}
-
-std::vector<QPolygonF> RankLanesPlot::bandsOf(const Frame& frame, std::size_t collective) const
-{
-    std::vector<QPolygonF> bands;
-    std::optional<QRectF> above;
-    for (std::size_t rank = 0; rank < lanes_.ranks.size(); ++rank) {
-        const RankLanes::Part* part = lanes_.partOf(rank, collective);
-        if (part == nullptr)
-            continue;
-        const QRectF box = frame.part(rank, *part);
-        if (above)
-            bands.push_back(
-                QPolygonF({above->bottomLeft(), above->bottomRight(), box.topRight(), box.topLeft()}));
-        above = box;
-    }
-    return bands;
-}
-
-// Of many collectives those at which ranks wait longest.
-std::vector<std::size_t> RankLanesPlot::bandsToDraw() const
-{
-    std::vector<std::size_t> inside;
-    for (std::size_t i = 0; i < lanes_.collectives.size(); ++i)
-        if (lanes_.collectives[i].first <= window_.to)
-            inside.push_back(i);
-    if (inside.size() > kMostBands) {
-        std::ranges::stable_sort(inside, std::ranges::greater{},
-                                 [this](std::size_t i) { return lanes_.collectives[i].wait; });
-        inside.resize(kMostBands);
-    }
-    return inside;
-}
-
-void RankLanesPlot::drawAxis(QPainter& painter, const Frame& frame) const
-{
-    const Palette& p = colours();
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    for (const Tick& tick : timeTicks(frame.window, frame.right - frame.left, sizes().of(90))) {
-        const double x = frame.x(tick.at);
-        painter.setPen(p.grid);
-        painter.drawLine(QPointF(x, sizes().of(kAxisHeight) - 3), QPointF(x, frame.bottom()));
-        const double width = metrics.horizontalAdvance(tick.label);
-        painter.setPen(p.dimText);
-        painter.drawText(
-            QRectF(std::min(x - width / 2, frame.right - width), 0, width + 1, sizes().of(kAxisHeight) - 3),
-            Qt::AlignCenter, tick.label);
-    }
-}
-
-void RankLanesPlot::fillRows(QPainter& painter, const Frame& frame, std::size_t rank,
-                             const RankLanes::Rows& rows, bool onlyIdle) const
-{
-    const QRectF row = frame.work(rank);
-    const double ratio = painter.device()->devicePixelRatioF();
-    const int columns = int(std::ceil(row.width() * ratio));
-    const double perColumn = frame.window.length() / double(columns);
-    const double from = double((lanes_.begin - lanes_.timeline->origin).count()) + frame.window.from;
-    const BoxColours boxColours(colours());
-    const query::Lane& lane = lanes_.timeline->lanes[rows.lane];
-    std::vector<query::Column> scratch;
-    RowBoxes boxes;
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    for (const std::size_t each : rows.rows) {
-        const query::Track& track = lane.rows[each];
-        makeBoxes(track, from, perColumn, columns, scratch, boxes);
-        std::erase_if(boxes.runs, [onlyIdle](const BoxRun& run) { return onlyIdle != isIdleHue(run.hue); });
-        painter.save();
-        painter.translate(row.topLeft());
-        painter.scale(1 / ratio, 1 / ratio);
-        PainterTarget target(painter);
-        fillBoxes(target, boxes, boxColours, lane.kind, each, 0, int(std::lround(row.height() * ratio)));
-        painter.restore();
-        for (const BoxSpan& span : boxes.spans) {
-            const query::Hue hue = track.hue(span.item);
-            if (onlyIdle != isIdleHue(hue))
-                continue;
-            const QRectF box(row.left() + span.from / ratio, row.top(), (span.to - span.from) / ratio,
-                             row.height());
-            const QString text =
-                onlyIdle ? QString::fromUtf8(query::hueWord(hue)) + QLatin1Char(' ') +
-                               timeText(double(track.length(span.item)))
-                         : QString::fromStdString(lanes_.timeline->names[track.name(span.item)].label);
-            if (metrics.horizontalAdvance(text) + sizes().of(8) > box.width())
-                continue;
-            const QColor fill = boxColours.of(lane.kind, hue, each, BoxRun::kLevels);
-            painter.setPen(hue == query::Hue::GapUnexplained ? colours().dimText : textOn(fill));
-            if (hue == query::Hue::GapUnexplained)
-                painter.fillRect(QRectF(box.center().x() - metrics.horizontalAdvance(text) / 2.0 - 3,
-                                        box.top() + 2, metrics.horizontalAdvance(text) + 6, box.height() - 4),
-                                 colours().laneGround);
-            painter.drawText(box, Qt::AlignCenter, text);
-        }
-    }
-}
-
-void RankLanesPlot::drawWork(QPainter& painter, const Frame& frame, std::size_t rank) const
-{
-    if (!lanes_.timeline)
-        return;
-    if (const auto& idle = lanes_.ranks[rank].idle)
-        fillRows(painter, frame, rank, *idle, true);
-    for (const RankLanes::Rows& rows : lanes_.ranks[rank].work)
-        fillRows(painter, frame, rank, rows, false);
-}
-
-void RankLanesPlot::drawBands(QPainter& painter, const Frame& frame) const
-{
-    const QColor colour = colours().hue(query::Hue::Collective);
-    const auto draw = [&](std::size_t collective, int fill, int edge) {
-        QColor ground = colour;
-        ground.setAlpha(fill);
-        QColor line = colour;
-        line.setAlpha(edge);
-        for (const QPolygonF& band : bandsOf(frame, collective)) {
-            const QRectF around = band.boundingRect();
-            if (around.right() < frame.left || around.left() > frame.right)
-                continue;
-            painter.setPen(Qt::NoPen);
-            painter.setBrush(ground);
-            painter.drawPolygon(band);
-            painter.setPen(QPen(line, 1));
-            painter.drawLine(band[0], band[3]);
-            painter.drawLine(band[1], band[2]);
-        }
-    };
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    for (const std::size_t collective : bandsToDraw())
-        if (marked_ != collective)
-            draw(collective, 26, 70);
-    if (marked_)
-        draw(*marked_, 76, 255);
-    painter.restore();
-}
-
-void RankLanesPlot::drawParts(QPainter& painter, const Frame& frame, std::size_t rank) const
-{
-    const Palette& p = colours();
-    const QColor colour = p.hue(query::Hue::Collective);
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
-        if (part.end < frame.window.from || part.start > frame.window.to)
-            continue;
-        const QRectF box = frame.part(rank, part);
-        const double ready = std::clamp(frame.x(part.ready), box.left(), box.right());
-        const QRectF waits(box.left(), box.top(), ready - box.left(), box.height());
-        // What is short is still seen.
-        QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
-        if (waits.width() >= 1) {
-            painter.fillRect(waits, blend(colour, p.surface, 0.18));
-            painter.fillRect(waits, QBrush(blend(colour, p.surface, 0.75), Qt::BDiagPattern));
-            const QString amount = timeText(part.ready - part.start);
-            for (const QString& text : {tr("waits %1").arg(amount), amount}) {
-                const double width = metrics.horizontalAdvance(text) + sizes().of(6);
-                if (width + sizes().of(4) > waits.width())
-                    continue;
-                const QRectF label(waits.center().x() - width / 2, waits.top() + 1, width,
-                                   waits.height() - 2);
-                painter.fillRect(label, p.surface);
-                painter.setPen(p.text);
-                painter.drawText(label, Qt::AlignCenter, text);
-                break;
-            }
-        }
-        painter.fillRect(transfers.width() > 3 ? transfers.adjusted(0, 0, -0.5, 0) : transfers, colour);
-        const QString& number = lanes_.collectives[part.collective].number;
-        if (metrics.horizontalAdvance(number) + 2 <= transfers.width()) {
-            painter.setPen(textOn(colour));
-            painter.drawText(transfers, Qt::AlignCenter, number);
-        }
-        if (marked_ == part.collective) {
-            painter.setPen(QPen(p.accent, hasFocus() && rank == rank_ ? 2 : 1));
-            painter.setBrush(Qt::NoBrush);
-            painter.drawRect(box.adjusted(0, 0, -1, -1));
-        }
-    }
-}
-
-// From the first rank's start to that of the last one, in the row of the latter.
-void RankLanesPlot::drawLateness(QPainter& painter, const Frame& frame) const
-{
-    if (!marked_ || lanes_.collectives[*marked_].late <= 0)
-        return;
-    const RankLanes::Collective& collective = lanes_.collectives[*marked_];
-    const auto rank = std::ranges::find(lanes_.ranks, collective.last, &RankLanes::Rank::title);
-    if (rank == lanes_.ranks.end())
-        return;
-    const QRectF row = frame.parts(std::size_t(rank - lanes_.ranks.begin()));
-    const double from = frame.x(collective.first);
-    const double to = frame.x(collective.first + collective.late);
-    if (to - from < sizes().of(16))
-        return;
-    const Palette& p = colours();
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    const double y = row.center().y();
-    painter.setPen(QPen(p.warning, 1.5));
-    painter.drawLine(QPointF(from, y), QPointF(to - 1, y));
-    for (const auto& [x, towards] : {std::pair(from, 4.0), std::pair(to - 1, -4.0)}) {
-        painter.drawLine(QPointF(x, y), QPointF(x + towards, y - 3));
-        painter.drawLine(QPointF(x, y), QPointF(x + towards, y + 3));
-    }
-    const QString text = tr("%1 late").arg(timeText(collective.late));
-    const double width = metrics.horizontalAdvance(text) + sizes().of(8);
-    if (width + sizes().of(20) > to - from)
-        return;
-    const QRectF label((from + to - width) / 2, row.top(), width, row.height());
-    painter.fillRect(label, p.surface);
-    painter.drawText(label, Qt::AlignCenter, text);
-}
-
-void RankLanesPlot::drawTitles(QPainter& painter, const Frame& frame) const
-{
-    const Palette& p = colours();
-    const double width = frame.left - sizes().padding - sizes().of(8);
-    const QString last =
-        marked_ && lanes_.collectives[*marked_].late > 0 ? lanes_.collectives[*marked_].last : QString();
-    for (std::size_t i = 0; i < lanes_.ranks.size(); ++i) {
-        const QString& title = lanes_.ranks[i].title;
-        painter.setFont(Theme::instance().bold());
-        painter.setPen(title == last ? p.warning : p.text);
-        QRectF row = frame.work(i);
-        painter.drawText(QRectF(sizes().padding, row.top(), width, row.height()),
-                         Qt::AlignVCenter | Qt::AlignLeft,
-                         elidedText(title, QFontMetrics(painter.font()), Qt::ElideMiddle, int(width)));
-        painter.setFont(Theme::instance().small());
-        painter.setPen(p.dimText);
-        row = frame.parts(i);
-        painter.drawText(
-            QRectF(sizes().padding, row.top(), width, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
-            elidedText(tr("collectives"), QFontMetrics(painter.font()), Qt::ElideRight, int(width)));
-    }
-}
-
-void RankLanesPlot::drawLegend(QPainter& painter, const Frame& frame) const
-{
-    const Palette& p = colours();
-    std::array<std::int64_t, query::kHueCount> times{};
-    if (lanes_.timeline) {
-        const std::int64_t from =
-            (lanes_.begin - lanes_.timeline->origin).count() + std::int64_t(frame.window.from);
-        const std::int64_t to = from + std::int64_t(frame.window.length());
-        const auto count = [&](const RankLanes::Rows& rows, bool idle) {
-            for (const std::size_t row : rows.rows) {
-                const auto covered = lanes_.timeline->lanes[rows.lane].rows[row].coveredByHue(from, to);
-                for (std::size_t hue = 0; hue < covered.size(); ++hue)
-                    times[hue] += idle == isIdleHue(query::Hue(hue)) ? covered[hue] : 0;
-            }
-        };
-        for (const RankLanes::Rank& rank : lanes_.ranks) {
-            for (const RankLanes::Rows& rows : rank.work)
-                count(rows, false);
-            if (rank.idle)
-                count(*rank.idle, true);
-        }
-    }
-    painter.setFont(Theme::instance().small());
-    const QFontMetrics metrics(painter.font());
-    const double side = sizes().of(9);
-    double x = frame.left;
-    const double y = frame.bottom() + sizes().of(4);
-    const auto key = [&](const QString& word, const auto& fill) {
-        const double width = side + sizes().of(5) + metrics.horizontalAdvance(word);
-        if (x + width > frame.right)
-            return;
-        fill(QRectF(x, y + (metrics.height() - side) / 2, side, side));
-        painter.setPen(p.dimText);
-        painter.drawText(QPointF(x + side + sizes().of(5), y + metrics.ascent()), word);
-        x += width + sizes().of(14);
-    };
-    const QColor collective = p.hue(query::Hue::Collective);
-    key(tr("waits for the last rank"), [&](const QRectF& box) {
-        painter.fillRect(box, blend(collective, p.surface, 0.18));
-        painter.fillRect(box, QBrush(blend(collective, p.surface, 0.75), Qt::BDiagPattern));
-    });
-    key(tr("transfers"), [&](const QRectF& box) { painter.fillRect(box, collective); });
-    std::vector<std::size_t> hues;
-    for (std::size_t hue = 0; hue < times.size(); ++hue)
-        if (times[hue] > 0 && query::Hue(hue) != query::Hue::Collective)
-            hues.push_back(hue);
-    std::ranges::stable_sort(hues, std::ranges::greater{}, [&](std::size_t hue) { return times[hue]; });
-    for (const std::size_t each : hues) {
-        const query::Hue hue(each);
-        key(QString::fromUtf8(query::hueWord(hue)), [&](const QRectF& box) {
-            if (hue == query::Hue::GapUnexplained)
-                painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
-            else
-                painter.fillRect(box, p.hue(hue));
-        });
-    }
+    return frameOf(size()).bands(lanes_, collective);
 }
 
 void RankLanesPlot::draw(QPainter& painter, const QSize& size) const
 {
-    if (lanes_.isEmpty())
-        return;
-    const Frame frame = frameOf(size);
-    drawTitles(painter, frame);
-    drawLegend(painter, frame);
-    painter.save();
-    drawAxis(painter, frame);
-    painter.setClipRect(QRectF(frame.left, 0, frame.right - frame.left, frame.bottom()), Qt::IntersectClip);
-    for (std::size_t rank = 0; rank < frame.ranks; ++rank)
-        painter.fillRect(frame.work(rank), colours().laneGround);
-    drawBands(painter, frame);
-    for (std::size_t rank = 0; rank < frame.ranks; ++rank) {
-        drawWork(painter, frame, rank);
-        drawParts(painter, frame, rank);
-    }
-    drawLateness(painter, frame);
-    painter.restore();
+    RankLanesPainter(lanes_, frameOf(size), marked_, hasFocus() ? std::optional(rank_) : std::nullopt)
+        .draw(painter);
 }
 
 void RankLanesPlot::paintEvent(QPaintEvent*)
@@ -491,7 +171,7 @@ void RankLanesPlot::paintEvent(QPaintEvent*)
 
 std::optional<RankLanesPlot::Place> RankLanesPlot::partAt(const QPointF& at) const
 {
-    const Frame frame = frameOf(size());
+    const RankLanesFrame frame = frameOf(size());
     constexpr double kNear = 3;
     for (std::size_t rank = 0; rank < frame.ranks; ++rank) {
         if (!frame.parts(rank).contains(at))
@@ -501,7 +181,7 @@ std::optional<RankLanesPlot::Place> RankLanesPlot::partAt(const QPointF& at) con
         for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
             const QRectF box = frame.part(rank, part);
             const double away = std::max({0.0, box.left() - at.x(), at.x() - box.right()});
-            if (away < least) {
+            if (away <= least) { // the last one is drawn on top
                 least = away;
                 nearest = Place{rank, &part};
             }
@@ -515,7 +195,7 @@ std::optional<RankLanesPlot::Work> RankLanesPlot::workAt(const QPointF& at) cons
 {
     if (!lanes_.timeline)
         return {};
-    const Frame frame = frameOf(size());
+    const RankLanesFrame frame = frameOf(size());
     const double slack = 2 * frame.window.length() / std::max(1.0, frame.right - frame.left);
     const double time = double((lanes_.begin - lanes_.timeline->origin).count()) + frame.timeAt(at.x());
     for (std::size_t rank = 0; rank < frame.ranks; ++rank) {
@@ -549,9 +229,10 @@ void RankLanesPlot::describe()
     if (lanes_.isEmpty() || !marked_)
         return setAccessibleDescription(
             lanes_.isEmpty() ? tr("no rank")
-                             : tr("%1 ranks, %2 collectives, %3")
-                                   .arg(QString::number(lanes_.ranks.size()),
-                                        QString::number(lanes_.collectives.size()), timeText(lanes_.length)));
+                             : tr("%1, %2, %3")
+                                   .arg(counted(std::int64_t(lanes_.ranks.size()), "rank"),
+                                        counted(std::int64_t(lanes_.collectives.size()), "collective"),
+                                        timeText(lanes_.length)));
     const RankLanes::Part* part = lanes_.partOf(rank_, *marked_);
     setAccessibleDescription(
         part != nullptr
@@ -574,7 +255,7 @@ void RankLanesPlot::mouseMoveEvent(QMouseEvent* event)
         const double by = event->position().x() - pressed_->x();
         isDragged_ = isDragged_ || std::abs(by) >= QApplication::startDragDistance();
         if (isDragged_) {
-            const Frame frame = frameOf(size());
+            const RankLanesFrame frame = frameOf(size());
             const double from = pressedFrom_ - by / (frame.right - frame.left) * window_.length();
             setWindow({from, from + window_.length()});
         }
@@ -599,10 +280,11 @@ void RankLanesPlot::mouseReleaseEvent(QMouseEvent* event)
 
 void RankLanesPlot::mouseDoubleClickEvent(QMouseEvent* event)
 {
+    if (event->button() != Qt::LeftButton)
+        return;
     if (const auto place = partAt(event->position()))
         emit eventWanted(place->part->device, place->part->stream, place->part->at);
-    else if (const auto work = workAt(event->position());
-             work && work->lane->kind == query::Lane::Kind::Stream)
+    else if (const auto work = workAt(event->position()); work && work->isOnStream())
         emit eventWanted(work->lane->device, work->lane->stream,
                          lanes_.timeline->origin + Nanoseconds{work->track->start(work->item)});
 }
@@ -633,7 +315,7 @@ void RankLanesPlot::move(int collectives, int ranks)
         return;
     const std::size_t collective = marked_ ? to(*marked_, collectives, lanes_.collectives.size()) : 0;
     const RankLanes::Collective& now = lanes_.collectives[collective];
-    if (now.first < window_.from || now.first + now.late > window_.to) {
+    if (now.first < window_.from || now.first + now.afterFirst > window_.to) {
         const double from = now.first - window_.length() / 4;
         setWindow({from, from + window_.length()});
     }
@@ -657,7 +339,7 @@ void RankLanesPlot::makeKeys()
     addKey(*this, tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, [=] { zoomBy(1 / kZoomStep); });
     addKey(*this, tr("Move left"), {Qt::Key_A}, [=] { pan(-kPart); });
     addKey(*this, tr("Move right"), {Qt::Key_D}, [=] { pan(kPart); });
-    addKey(*this, tr("Show the whole step"), {Qt::Key_F}, [this] { fit(); });
+    addKey(*this, tr("Show everything"), {Qt::Key_F}, [this] { fit(); });
 }
 
 void RankLanesPlot::keyPressEvent(QKeyEvent* event)
@@ -706,11 +388,15 @@ bool RankLanesPlot::event(QEvent* event)
         return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     const QString words = wordsAt(help->pos());
-    if (words.isEmpty())
+    if (words.isEmpty()) {
         QToolTip::hideText();
-    else
-        QToolTip::showText(help->globalPos(),
-                           tipOfLines({words, tr("A double click shows it on the timeline.")}), this);
+        return true;
+    }
+    QStringList lines{words};
+    const auto work = workAt(help->pos());
+    if (partAt(help->pos()) || (work && work->isOnStream()))
+        lines << tr("A double-click shows it on the timeline.");
+    QToolTip::showText(help->globalPos(), tipOfLines(lines), this);
     return true;
 }
 

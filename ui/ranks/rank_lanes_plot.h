@@ -1,8 +1,7 @@
 #pragma once
 
 #include "ui/kit/time_axis.h"
-#include "ui/ranks/rank_lanes.h"
-#include "ui/timeline/lane_painter.h"
+#include "ui/ranks/rank_lanes_frame.h"
 
 #include <QWidget>
 
@@ -61,7 +60,6 @@ protected:
     bool event(QEvent* event) override;
 
 private:
-    struct Frame;
     struct Place {
         std::size_t rank = 0;
         const RankLanes::Part* part = nullptr;
@@ -70,29 +68,20 @@ private:
         const query::Lane* lane = nullptr;
         const query::Track* track = nullptr;
         std::size_t item = 0;
+
+        bool isOnStream() const { return lane->kind == query::Lane::Kind::Stream; }
     };
 
     TimeWindow whole() const { return {0, std::max(1.0, lanes_.length)}; }
-    Frame frameOf(const QSize& size) const;
+    RankLanesFrame frameOf(const QSize& size) const;
     std::optional<Place> partAt(const QPointF& at) const;
     std::optional<Work> workAt(const QPointF& at) const;
     QString wordsAt(const QPointF& at) const;
-    std::vector<QPolygonF> bandsOf(const Frame& frame, std::size_t collective) const;
-    std::vector<std::size_t> bandsToDraw() const;
     void makeKeys();
     void setWindow(const TimeWindow& window);
     void zoom(double factor, double fixed);
     void move(int collectives, int ranks);
     void describe();
-    void drawAxis(QPainter& painter, const Frame& frame) const;
-    void drawWork(QPainter& painter, const Frame& frame, std::size_t rank) const;
-    void fillRows(QPainter& painter, const Frame& frame, std::size_t rank, const RankLanes::Rows& rows,
-                  bool onlyIdle) const;
-    void drawBands(QPainter& painter, const Frame& frame) const;
-    void drawParts(QPainter& painter, const Frame& frame, std::size_t rank) const;
-    void drawLateness(QPainter& painter, const Frame& frame) const;
-    void drawTitles(QPainter& painter, const Frame& frame) const;
-    void drawLegend(QPainter& painter, const Frame& frame) const;
 
     RankLanes lanes_;
     TimeWindow window_;

@@ -163,9 +163,6 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
 
 TableData collectiveRankRows(const CollectiveRow& collective)
 {
-    Timestamp first = Timestamp::max();
-    for (const CollectiveRank& rank : collective.ranks)
-        first = std::min(first, rank.start);
     const exchange::CollectiveRankColumns of;
     TableMaker<CollectiveRank> maker(collective.ranks);
     maker
@@ -176,8 +173,11 @@ TableData collectiveRankRows(const CollectiveRow& collective)
                      !collective.last.empty() && rank.title == collective.last ? Tone::Strong : Tone::Plain);
              })
         .kind = TableColumn::Kind::Text;
-    maker.add(exchange::CollectiveRankColumns::after(first), 78).tip =
-        tr("Its start, after that of the first rank");
+    maker
+        .add(exchange::CollectiveRankColumns::after(collective.ranks.empty() ? Timestamp{}
+                                                                             : collective.firstStart()),
+             78)
+        .tip = tr("Its start, after that of the first rank");
     maker.add(of.duration, 92).tip = tr("Its duration on this rank");
     maker.add(of.wait, 78).tip = tr("For the rank that starts last");
     maker.add(of.exposed, 84).tip = tr("Without a compute kernel of this rank");

@@ -25,7 +25,8 @@ namespace tilescope::ui {
 
 namespace {
 
-constexpr int kMostBarsHeight = 260;     ///< of the bars of more ranks than lanes are shown of: they scroll
+constexpr int kMostBarsHeight =
+    260; ///< of the bars if there are more than RankLanes::kMost ranks; they then scroll
 constexpr int kMostLatenessHeight = 330; ///< likewise of the heat map
 constexpr int kMostLatenessOfMany = 620; ///< likewise of more than kManyRanks
 constexpr std::size_t kManyRanks = 48;
@@ -70,7 +71,7 @@ QString warningsOf(const query::RanksTable& table)
     return text;
 }
 
-/// The typical one at which ranks wait longest, otherwise the first one; none without rows.
+/// The typical collective with the longest total wait; if no typical one has any, the first. None without rows.
 std::optional<std::int64_t> mostWaited(const query::RanksTable& table, const TableData& collectives)
 {
     std::optional<std::int64_t> most;
@@ -194,7 +195,7 @@ QWidget* RanksPage::makeLanes()
 {
     lanesPanel_ = new Panel(tr("Who waits for whom"));
     lanes_ = new RankLanesPlot;
-    QPushButton* fit = lanesPanel_->addLink(tr("Show the whole step"));
+    QPushButton* fit = lanesPanel_->addLink(tr("Show everything"));
     fit->hide();
     connect(fit, &QPushButton::clicked, lanes_, &RankLanesPlot::fit);
     connect(lanes_, &RankLanesPlot::windowChanged, fit, [this, fit] { fit->setVisible(lanes_->isZoomed()); });
@@ -296,6 +297,7 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
     ofSeveral_ = runs.size() > 1;
     isFiltered_ = !runs.empty() && runs.front().span;
     timeline_.reset();
+    workProblem_.clear();
     loadingWork_.cancel();
     if (runs.empty()) {
         loading_.cancel();
@@ -307,7 +309,7 @@ void RanksPage::showRuns(const std::vector<SelectedRun>& runs)
             auto session = run.file->borrow();
             const auto table = std::make_shared<const query::RanksTable>(
                 query::ranks(session->reader(), {.run = run.key.run, .span = run.span}, cancelled));
-            return {table, step, collectiveRows(*table, step)};
+            return {table, step, collectiveRows(*table, step), run};
         },
         [this](Loaded result) { loaded(std::move(result)); },
         [this](const QString& sentence) { showMessage(sentence); });
@@ -346,7 +348,7 @@ void RanksPage::loaded(Loaded loaded)
     stack_->showContent();
     // Collectives are shown at once; reading the work between them takes longer.
     loadingWork_.start(
-        [run = workspace().selectedRuns().front()](const query::Cancelled& cancelled) {
+        [run = loaded.run](const query::Cancelled& cancelled) {
             return run.file->timeline(run.key.run, cancelled);
         },
         [this](std::shared_ptr<const query::Timeline> timeline) {
@@ -354,7 +356,10 @@ void RanksPage::loaded(Loaded loaded)
             if (timeline_)
                 lanes_->setWork(timeline_);
         },
-        [this](const QString& sentence) { lanesPanel_->setSubtitle(sentence); });
+        [this](const QString& sentence) {
+            workProblem_ = sentence;
+            showLanes();
+        });
     showTables(step() == loaded.step ? std::move(loaded.collectives) : collectiveRows(*table_, step()));
 }
 
@@ -410,7 +415,7 @@ void RanksPage::showBars()
         table_->rankCount > RankLanes::kMost ? std::min(height, sizes().of(kMostBarsHeight)) : height);
 }
 
-// The ranks in the step that is shown; of several, in that of the selected collective.
+// Shows the lanes of the chosen step or, for the mean of all, of the step of the selected collective.
 void RanksPage::showLanes()
 {
     std::optional<std::int32_t> shown = step();
@@ -418,16 +423,20 @@ void RanksPage::showLanes()
         if (const std::int32_t own = table_->collectives.at(std::size_t(*id)).step; own != kNoStep)
             shown = own;
     RankLanes lanes = rankLanes(*table_, shown, foundRanks(*table_, find_->text()));
-    if (timeline_ && !lanes.isEmpty())
+    if (timeline_)
         lanes.setWork(timeline_);
     QStringList words;
     if (lanes.step)
         words << tr("step %1").arg(*lanes.step);
+    else
+        words << tr("whole recording");
     words << tr("on one clock");
-    if (lanes.left > 0)
+    if (!workProblem_.isEmpty())
+        words << workProblem_;
+    if (lanes.omitted > 0)
         words << tr("the %1 latest of %2")
                      .arg(lanes.ranks.size())
-                     .arg(counted(std::int64_t(lanes.ranks.size() + lanes.left), "rank"));
+                     .arg(counted(std::int64_t(lanes.ranks.size() + lanes.omitted), "rank"));
     lanesPanel_->setSubtitle(words.join(QStringLiteral(", ")));
     lanesPanel_->setVisible(!lanes.isEmpty());
     lanes_->show(std::move(lanes));
@@ -477,11 +486,12 @@ void RanksPage::showCollective(std::optional<std::int64_t> id)
         missing << QString::number(rank);
     partsPanel_->setSubtitle(
         missing.isEmpty() ? name : tr("%1; not recorded: %2").arg(name, missing.join(QStringLiteral(", "))));
-    emit selectionText(
-        row.last.empty() || row.late.count() == 0
-            ? name
-            : tr("%1: %2 is %3 late")
-                  .arg(name, QString::fromStdString(row.last), timeText(double(row.late.count()))));
+    const auto last = std::ranges::find(row.ranks, row.last, &query::CollectiveRank::title);
+    const bool isLate = !row.last.empty() && last != row.ranks.end() && last->start > row.firstStart();
+    emit selectionText(isLate ? tr("%1: %2 starts last, %3 after the first")
+                                    .arg(name, QString::fromStdString(row.last),
+                                         timeText(double((last->start - row.firstStart()).count())))
+                              : name);
 }
 
 // Selects a collective of the step that is shown.

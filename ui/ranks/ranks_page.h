@@ -54,6 +54,7 @@ private:
         Table table;
         std::optional<std::int32_t> step;
         TableData collectives; ///< of this step
+        SelectedRun run;
     };
 
     QWidget* makeTools();
@@ -81,6 +82,7 @@ private:
 
     JobTracker loading_{this};
     JobTracker loadingWork_{this};
+    QString workProblem_; ///< why the work of the ranks could not be read; empty: it could, or is being read
     Table table_;
     std::shared_ptr<const query::Timeline> timeline_; ///< of the run of table_; null until it is read
     bool ofSeveral_ = false; ///< several runs are selected: this is the first of them

@@ -52,6 +52,11 @@ std::string verdictWords(const analysis::StragglerVerdict& verdict, const std::s
 
 } // namespace
 
+Timestamp CollectiveRow::firstStart() const
+{
+    return std::ranges::min(ranks, {}, &CollectiveRank::start).start;
+}
+
 Nanoseconds CollectiveRow::wait() const
 {
     Nanoseconds sum{0};

@@ -40,6 +40,7 @@ public:
     constexpr explicit operator std::size_t() const { return index_; }
     constexpr bool isFamily() const { return index_ < analysis::kKernelFamilies; }
     constexpr bool isWait() const { return index_ >= FirstWait && index_ <= LastWait; }
+    constexpr bool isGap() const { return index_ >= GapLaunching && index_ <= GapUnexplained; }
     constexpr auto operator<=>(const Hue&) const = default;
 
 private:
