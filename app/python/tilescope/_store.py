@@ -87,7 +87,7 @@ def _prepare_for_reading(connection, version):
     # The file's own views see neither the columns nor the tables that newer versions added.
     for (kind, _), sql in _schema_of_version(newest_version()).items():
         if kind == "view":
-            connection.execute(re.sub(r"^create view", "create temp view", sql, flags=re.IGNORECASE))
+            connection.execute(re.sub(r"^create view", "create temp view if not exists", sql, flags=re.IGNORECASE))
 
 
 # --- opening -------------------------------------------------------------------------------------------------------
