@@ -33,12 +33,25 @@ struct RankLanesFrame {
     }
     QRectF work(std::size_t rank) const
     {
-        return {
-            left, sizes().of(kAxisHeight) + double(rank) * rankHeight(), right - left,
-            double(sizes().of(
-                kWorkHeight)) /// The band of a collective, an index into `lanes.collectives`, from each rank that takes part to the next one.
-            std::vector<QPolygonF>
-                bands(const RankLanes& lanes, std::size_t collective) const {std::vector<QPolygonF> bands;
+        return {left, sizes().of(kAxisHeight) + double(rank) * rankHeight(), right - left,
+                double(sizes().of(kWorkHeight))};
+    }
+    QRectF parts(std::size_t rank) const
+    {
+        return {left, work(rank).bottom() + 1, right - left, double(sizes().of(kPartHeight))};
+    }
+    double bottom() const { return sizes().of(kAxisHeight) + double(ranks) * rankHeight(); }
+    QRectF part(std::size_t rank, const RankLanes::Part& part) const
+    {
+        const QRectF row = parts(rank);
+        const double far = 20 * (right - left); // what is far outside need not be exact
+        const double from = std::clamp(x(part.start), -far, far);
+        return {from, row.top(), std::clamp(x(part.end), -far, far) - from, row.height()};
+    }
+    /// The band of a collective, an index into `lanes.collectives`, from each rank that takes part to the next one.
+    std::vector<QPolygonF> bands(const RankLanes& lanes, std::size_t collective) const
+    {
+        std::vector<QPolygonF> bands;
         std::optional<QRectF> above;
         for (std::size_t rank = 0; rank < lanes.ranks.size(); ++rank) {
             const RankLanes::Part* each = lanes.partOf(rank, collective);

@@ -29,36 +29,6 @@ constexpr double kZoomStep = 0.8;
 
 } // namespace
 
-struct RankLanesPlot::Frame {
-    double left = 0, right = 0;
-    TimeWindow window;
-    std::size_t ranks = 0;
-
-    double x(double time) const { return left + (right - left) * (time - window.from) / window.length(); }
-    double timeAt(double x) const { return window.from + (x - left) / (right - left) * window.length(); }
-    static double rankHeight()
-    {
-        return sizes().of(kWorkHeight) + sizes().of(kPartHeight) + sizes().of(kRankGap);
-    }
-    QRectF work(std::size_t rank) const
-    {
-        return {left, sizes().of(kAxisHeight) + double(rank) * rankHeight(), right - left,
-                double(sizes().of(kWorkHeight))};
-    }
-    QRectF parts(std::size_t rank) const
-    {
-        return {left, work(rank).bottom() + 1, right - left, double(sizes().of(kPartHeight))};
-    }
-    double bottom() const { return sizes().of(kAxisHeight) + double(ranks) * rankHeight(); }
-    QRectF part(std::size_t rank, const RankLanes::Part& part) const
-    {
-        const QRectF row = parts(rank);
-        const double far = 20 * (right - left); // what is far outside need not be exact
-        const double from = std::clamp(x(part.start), -far, far);
-        return {from, row.top(), std::clamp(x(part.end), -far, far) - from, row.height()};
-    }
-};
-
 RankLanesPlot::RankLanesPlot(QWidget* parent) : QWidget(parent)
 {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);

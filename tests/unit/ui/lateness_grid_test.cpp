@@ -84,13 +84,13 @@ TEST(RankLanes, OfManyRanksTheLateOnesAreShownInTheirOrder)
     const query::RanksTable table = tableOfRanks();
     const RankLanes lanes = rankLanes(table, {});
     ASSERT_EQ(lanes.ranks.size(), RankLanes::kMost);
-    EXPECT_EQ(lanes.left, kRanks - RankLanes::kMost);
+    EXPECT_EQ(lanes.omitted, kRanks - RankLanes::kMost);
     EXPECT_EQ(lanes.ranks.front().title, QStringLiteral("rank 8"));
     EXPECT_EQ(lanes.ranks.back().title, QStringLiteral("rank 23"));
     EXPECT_EQ(lanes.step, 0);
     const RankLanes found = rankLanes(table, {}, foundRanks(table, "node0"));
     ASSERT_EQ(found.ranks.size(), std::size_t(kOfHost));
-    EXPECT_EQ(found.left, 0U);
+    EXPECT_EQ(found.omitted, 0U);
     EXPECT_EQ(found.ranks.front().title, QStringLiteral("rank 0"));
 }
 
@@ -105,7 +105,7 @@ TEST(RankLanes, APartWaitsUntilTheLastRankStarts)
     const RankLanes lanes = rankLanes(table, 0);
     ASSERT_EQ(lanes.collectives.size(), 2U);
     EXPECT_EQ(lanes.collectives[1].first, 1'000'000);
-    EXPECT_EQ(lanes.collectives[1].late, 23'000) << "after the first of all ranks, shown or not";
+    EXPECT_EQ(lanes.collectives[1].afterFirst, 23'000) << "after the first of all ranks, shown or not";
     const RankLanes::Part* part = lanes.partOf(0, 1); // of rank 8
     ASSERT_NE(part, nullptr);
     EXPECT_EQ(part->start, 1'008'000);
