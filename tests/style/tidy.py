@@ -10,10 +10,12 @@ Units of one library are looked at in groups, which parses the headers they shar
 with findings, or whose units cannot be compiled together, is looked at again in halves. BUILD may compile files one by one or in
 batches.
 
-In a clone of a repository it looks only at units that differ from the main branch, or include a file that does: from the
-commit in TILESCOPE_TIDY_BASE, otherwise from where HEAD left origin/main. Where nothing differs, it looks at every unit.
+In a clone of a repository it looks only at units that differ from the main branch, or themselves include a file that does: from
+the commit in TILESCOPE_TIDY_BASE, otherwise from where HEAD left origin/main. On the main branch itself it looks at what the last
+100 commits changed and at an eighth of the other units, chosen by the commit, so that all of them have their turn.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
+       tidy.py SOURCE BUILD --all        looks at every unit
 """
 import collections
 import concurrent.futures
@@ -40,6 +42,8 @@ BATCHED = re.compile(r'^#include "(/[^"]+\.cpp)"', re.M)
 LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*"]
 GROUP = 64
 KEPT_S = 30 * 24 * 3600
+RECENT = 100  # commits
+TURNS = 8
 # In a group the units are included files.
 GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
@@ -134,32 +138,49 @@ def folder_of_results(build):
     return build / "tidy"
 
 
-def changed_in(source):
-    """The files that differ from the main branch, as absolute paths; None: look at all."""
-    def git(*words):
-        run = subprocess.run(["git", "-c", f"safe.directory={source}", "-C", source, *words], capture_output=True, text=True)
+class Choice:
+    """The units to look at: all, or those that differ from the main branch."""
+
+    def __init__(self, source):
+        self.source, self.files, self.turn = source, None, ""
+        if not shutil.which("git"):
+            return
+        base = os.environ.get("TILESCOPE_TIDY_BASE") or self.git("merge-base", "HEAD", "origin/main")[0].strip()
+        files = self.changed_since(base) if base else set()
+        if files & {".clang-tidy", "tests/style/source_location.h"}:
+            return
+        if base and not files:
+            self.turn = self.git("rev-parse", "HEAD")[0].strip()
+            base = self.git("rev-parse", "--verify", "--quiet", f"HEAD~{RECENT}")[0].strip()
+            files = self.changed_since(base) if base else set()
+        if files:
+            self.files = {str(source / file) for file in files}
+
+    def git(self, *words):
+        run = subprocess.run(["git", "-c", f"safe.directory={self.source}", "-C", self.source, *words], capture_output=True, text=True)
         return run.stdout.split("\0") if run.returncode == 0 else [""]
 
-    if not shutil.which("git"):
-        return None
-    base = os.environ.get("TILESCOPE_TIDY_BASE") or git("merge-base", "HEAD", "origin/main")[0].strip()
-    if not base:
-        return None
-    files = set(git("diff", "--name-only", "-z", base) + git("ls-files", "--others", "--exclude-standard", "-z")) - {""}
-    if not files or files & {".clang-tidy", "tests/style/tidy.py", "tests/style/source_location.h"}:
-        return None
-    return {str(source / file) for file in files}
+    def changed_since(self, base):
+        return set(self.git("diff", "--name-only", "-z", base) + self.git("ls-files", "--others", "--exclude-standard", "-z")) - {""}
+
+    def has(self, path, included):
+        """Whether to look at a unit, which itself includes these files."""
+        if self.files is None or not self.files.isdisjoint(map(os.path.abspath, [path, *included])):
+            return True
+        name = f"{self.turn}\0{os.path.relpath(path, self.source)}"
+        return bool(self.turn) and hashlib.sha256(name.encode()).digest()[0] % TURNS == 0
 
 
 def main():
-    source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:])
+    looks_at_all = sys.argv[3:] == ["--all"]
+    source, build, *chosen = (pathlib.Path(a).resolve() for a in sys.argv[1:] if a != "--all")
     tool = shutil.which("clang-tidy") or sys.exit("clang-tidy is missing; run packaging/dev setup")
     stamps = folder_of_results(build)
     headers = Headers(source, build / "generated")
     version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
     rules = version + (source / ".clang-tidy").read_bytes() + (source / "tests/style/source_location.h").read_bytes()
 
-    changed = None if chosen else changed_in(source)
+    choice = None if chosen or looks_at_all else Choice(source)
     todo, skipped = [], 0
     for path, command in units_of(build).items():
         relative = os.path.relpath(path, source)
@@ -168,7 +189,7 @@ def main():
         if chosen and pathlib.Path(path).resolve() not in chosen:
             continue
         read, is_foreign = headers.of(path)
-        if changed is not None and not changed.intersection(map(os.path.abspath, read)):
+        if choice and not choice.has(path, headers.included(path)[0]):
             continue
         # The CPU kernels use intrinsics of several instruction sets, some unknown to clang 14.
         machine_code = relative.startswith("kernels/cpu/")
