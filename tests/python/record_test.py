@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import recordings
 import tilescope
+from tilescope import _record
 
 HAS_ENGINE = os.environ.get("TILESCOPE_HAS_ENGINE", "").upper() in ("1", "ON", "TRUE")
 
@@ -94,6 +97,14 @@ class Recording(unittest.TestCase):
         names = self.open().ranges()["name"]
         self.assertEqual(names.count("Sequential"), 2)
         self.assertEqual(names.count("optimizer"), 2)
+
+
+class Cuda(unittest.TestCase):
+    def test_cuda_may_be_used_for_the_first_time_in_the_block(self):
+        for available in (False, True):
+            cuda = types.SimpleNamespace(is_available=lambda: available, is_initialized=lambda: False)
+            with mock.patch.dict(sys.modules, torch=types.SimpleNamespace(cuda=cuda)):
+                self.assertEqual(_record._has_cuda(), available)
 
 
 class Outside(unittest.TestCase):

@@ -129,8 +129,9 @@ class record(object):
 
 
 def _has_cuda():
+    """Whether this process can use CUDA, also if it does so only later: CUPTI is loaded before the block begins."""
     torch = sys.modules.get("torch")
-    return "cupy" in sys.modules or "jax" in sys.modules or (torch is not None and torch.cuda.is_initialized())
+    return "cupy" in sys.modules or "jax" in sys.modules or (torch is not None and torch.cuda.is_available())
 
 
 def _plugins():
