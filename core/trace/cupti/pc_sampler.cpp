@@ -580,10 +580,13 @@ std::string PcSampler::trouble() const
     const MutexLock lock(mutex_);
     if (!trouble_.empty())
         return trouble_;
-    if (hasStarted_ && counts_.samples == 0)
+    if (hasStarted_ && counts_.samples == 0 && counts_.failed > 0)
+        return "no kernel was sampled: CUPTI could not read the samples";
+    // Samples that the hardware dropped are counted as losses.
+    if (hasStarted_ && counts_.samples + counts_.full + counts_.dropped == 0)
         return counts_.others > 0 ? "no kernel was sampled: CUPTI names none for the samples of this process"
-                                  : "no kernel was sampled: they ran for too short a time, or this CUPTI "
-                                    "cannot sample with a newer driver";
+                                  : "no kernel was sampled: the kernels ran for too short a time, or this "
+                                    "version of CUPTI cannot sample with the newer driver";
     if (!leavesContexts_)
         return {};
     return "kernels of some CUDA contexts were not sampled, such as those of a second GPU: of a process, "
