@@ -316,6 +316,7 @@ void BlockMaker::addLosses(WorkingBlock& block, const trace::Losses& further)
     add(RecordLoss::NestedTooDeep, counters.tooDeep - before_.tooDeep);
     add(RecordLoss::NamesMerged, counters.namesMerged - before_.namesMerged);
     add(RecordLoss::ThreadsRefused, counters.threadsRefused - before_.threadsRefused);
+    add(RecordLoss::StacksMerged, stacks_.merged());
     std::uint64_t allocations = 0;
     visitDeviceLogs(memoryDevices_.load(std::memory_order_acquire),
                     [&](int, const trace::DeviceAllocLog& log) { allocations += log.dropped(); });

@@ -9,8 +9,10 @@ std::uint32_t StackTree::child(std::uint32_t caller, const Frame& frame)
     const Key key{.call = static_cast<std::uint64_t>(frame.name) << 32 | frame.line, .caller = caller};
     if (const auto known = numbers_.find(key); known != numbers_.end())
         return known->second;
-    if (numbers_.size() >= most_)
+    if (numbers_.size() >= most_) {
+        ++merged_;
         return caller;
+    }
     const auto number = static_cast<std::uint32_t>(numbers_.size());
     numbers_.emplace(key, number);
     new_.emplace_back(caller, frame);

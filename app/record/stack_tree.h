@@ -26,6 +26,9 @@ public:
     /// \param stringOf  the string in the file of a name (PathNode::id)
     std::vector<StackRow> takeNew(const std::function<std::uint32_t(std::uint32_t)>& stringOf);
 
+    /// Calls that got the stack of their caller so far.
+    std::uint64_t merged() const { return merged_; }
+
 private:
     struct Key {
         std::uint64_t call;
@@ -41,6 +44,7 @@ private:
     const std::size_t most_;
     std::unordered_map<Key, std::uint32_t, KeyHash> numbers_;
     std::vector<std::pair<std::uint32_t, Frame>> new_; ///< caller and call
+    std::uint64_t merged_ = 0;
 };
 
 /// The stack of a thread, as records tell it piece by piece.

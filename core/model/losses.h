@@ -58,6 +58,7 @@ enum class RecordLoss : std::uint8_t {
     SourceText,
     SourceUnreadable,
     SourceValue,
+    StacksMerged,
     StartsBeforeLaunch,
     StepsCut,
     ThreadsRefused,
@@ -180,6 +181,8 @@ inline constexpr LossInfo kLosses[] = {
      "records of the source with missing, misplaced or impossible values; they are not stored"},
     {RecordLoss::SourceValue, "source_value", LossSeverity::Warning,
      "numbers of the source that are out of range; they count as not recorded"},
+    {RecordLoss::StacksMerged, "stacks_merged", LossSeverity::Warning,
+     "calls in stacks of Python that count as their caller, as there were too many different stacks"},
     {RecordLoss::StartsBeforeLaunch, "starts_before_launch", LossSeverity::Warning,
      "device activities that start before they are launched: the clocks of host and device differ, or a time "
      "is "

@@ -23,9 +23,11 @@ TEST(StackTree, GivesTheCallersStackWhereThereAreTooMany)
     StackTree tree(2);
     const std::uint32_t main = tree.child(kNoString, {.name = 1, .line = 3});
     const std::uint32_t step = tree.child(main, {.name = 2, .line = 7});
+    EXPECT_EQ(tree.merged(), 0U);
     EXPECT_EQ(tree.child(main, {.name = 2, .line = 8}), main);
     EXPECT_EQ(tree.child(kNoString, {.name = 9, .line = 1}), kNoString);
     EXPECT_EQ(tree.child(main, {.name = 2, .line = 7}), step) << "it is known";
+    EXPECT_EQ(tree.merged(), 2U);
     EXPECT_EQ(tree.takeNew([](std::uint32_t name) { return name; }).size(), 2U);
 }
 
