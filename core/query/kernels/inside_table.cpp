@@ -5,6 +5,7 @@
 #include "core/analysis/kernels/stall_reasons.h"
 #include "core/analysis/time/busy_time.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/model/environment_facts.h"
 #include "core/model/metric.h"
 #include "core/query/path/path_steps.h"
@@ -19,6 +20,8 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -62,10 +65,10 @@ public:
             if (fact.key == "record.inside")
                 table_.trouble += (table_.trouble.empty() ? "" : "; ") + fact.value;
         table_.turns = factOf(facts, kSamplingTurns);
-        for (const auto& [process, others] : numbersOfProcesses(facts, kInsideOthers))
+        for (const auto& [process, others] : numbersOf(facts, kInsideOthers))
             table_.others += isWanted(process) ? others : 0;
         std::set<std::int64_t> cycles;
-        for (const auto& [process, number] : numbersOfProcesses(facts, kInsideCycles))
+        for (const auto& [process, number] : numbersOf(facts, kInsideCycles))
             if (isWanted(process))
                 cycles.insert(number);
         table_.cycles = cycles.size() == 1 ? *cycles.begin() : 0;
@@ -96,7 +99,7 @@ private:
         for (const SampledKernel& kernel : samples_.kernels) {
             const bool isOfProcess =
                 (!query_.topology.device || kernel.device.value == *query_.topology.device) &&
-                (!kernel.process || isWanted(kernel.process));
+                isWanted(kernel.process);
             const bool matches = isOfProcess && (query_.kernel.empty() || isNamed(kernel));
             selected_.push_back(matches);
             short_.push_back(shortName(kernel.name));
@@ -154,19 +157,34 @@ private:
             table_.readTime += each.length();
     }
 
-    /// Whether a table of the chosen process, if one is chosen, has what is of this process; none: of the run's only one, or
-    /// of an unknown one.
+    /// Numbers of processes. Older recordings have facts such as "rank 0, rank 1: 7" instead, or "7" if it is that of all.
+    std::map<ProcessIndex, std::int64_t> numbersOf(std::span<const EnvironmentEntry> facts,
+                                                   std::string_view key) const
+    {
+        std::map<ProcessIndex, std::int64_t> numbers = numbersOfProcesses(facts, key);
+        for (const EnvironmentEntry& fact : facts) {
+            const std::size_t end = fact.key == key ? fact.value.rfind(": ") : std::string::npos;
+            if (end == std::string::npos)
+                continue;
+            const auto number = parseNumber<std::int64_t>(std::string_view(fact.value).substr(end + 2));
+            const std::string titles = ", " + fact.value.substr(0, end) + ", ";
+            for (const TracedProcess& each : filter_.topology().topology().processes)
+                if (number &&
+                    titles.find(", " + filter_.topology().titleOf(each.id) + ", ") != std::string::npos)
+                    numbers[each.id] = *number;
+        }
+        return numbers;
+    }
+
+    /// Whether a table of the chosen process, if one is chosen, has what is of this process; none: of all processes.
     bool isWanted(ProcessIndex process) const
     {
-        if (!query_.topology.rank && !query_.topology.pid)
+        if (!process || (!query_.topology.rank && !query_.topology.pid))
             return true;
-        const RunTopology& all = filter_.topology().topology();
-        return (!process && all.processes.size() < 2) ||
-               std::ranges::any_of(all.processes, [&](const TracedProcess& each) {
-                   return each.id == process &&
-                          (!query_.topology.rank || each.rank == query_.topology.rank) &&
-                          (!query_.topology.pid || each.pid == *query_.topology.pid);
-               });
+        return std::ranges::any_of(filter_.topology().topology().processes, [&](const TracedProcess& each) {
+            return each.id == process && (!query_.topology.rank || each.rank == query_.topology.rank) &&
+                   (!query_.topology.pid || each.pid == *query_.topology.pid);
+        });
     }
 
     bool isNamed(const SampledKernel& kernel) const

@@ -155,6 +155,20 @@ TEST_F(Inside, AddsUpTheSamplesWithoutAKernelByProcess)
     EXPECT_EQ(inside(reader, {.topology = {.pid = 12}}).others, 20);
 }
 
+TEST_F(Inside, ReadsTheNumbersOfProcessesOfAnOlderRecording)
+{
+    for (std::int32_t rank = 0; rank < 12; ++rank)
+        topology_.processes.push_back(
+            {.id = ProcessIndex{rank}, .pid = 10 + rank, .name = "python", .rank = rank});
+    facts_ = {{kInsideOthers, "rank 0, rank 11: 7"}, {kInsideOthers, "rank 1: 20"}, {kInsideCycles, "32768"}};
+    const store::RunReader reader(write("older.tscope", {read(0, 200, 1)}));
+    EXPECT_EQ(inside(reader, {}).others, 7 + 7 + 20);
+    const InsideTable second = inside(reader, {.topology = {.rank = 1}});
+    EXPECT_EQ(second.others, 20);
+    EXPECT_EQ(second.cycles, 32768);
+    EXPECT_EQ(inside(reader, {.topology = {.rank = 2}}).others, 0);
+}
+
 TEST_F(Inside, HasTheNumbersOfTheOnlyProcessByItsPid)
 {
     topology_.processes.push_back({.id = ProcessIndex{0}, .pid = 10, .name = "python"});
