@@ -29,17 +29,21 @@ protected:
 /// The system tells for how long a thread had no core when it gets one again, which may be many samples later.
 TEST_F(RecordStacks, TellAHostWithoutACoreFromOneThatWaits)
 {
-    ASSERT_EQ(
-        recordPython("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-                     "others = [subprocess.Popen(['sh', '-c', 'while :; do :; done']) for _ in range(12)]\n"
-                     "until = time.monotonic() + 5\n"
-                     "while time.monotonic() < until:\n"
-                     "    cupti.fakeLaunch(b'kernel')\n"
-                     "    sum(range(20000))\n"
-                     "for other in others:\n"
-                     "    other.kill()\n")
-            .code,
-        0);
+    ASSERT_EQ(recordPython("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+                           // They end by themselves if this program is killed.
+                           "loop = ['timeout', '60', 'sh', '-c', 'while :; do :; done']\n"
+                           "others = [subprocess.Popen(loop) for _ in range(12)]\n"
+                           "try:\n"
+                           "    until = time.monotonic() + 5\n"
+                           "    while time.monotonic() < until:\n"
+                           "        cupti.fakeLaunch(b'kernel')\n"
+                           "        sum(range(20000))\n"
+                           "finally:\n"
+                           "    for other in others:\n"
+                           "        other.terminate()\n"
+                           "        other.wait()\n")
+                  .code,
+              0);
     std::map<std::string, double> percent;
     for (const nlohmann::json& row : show({"waiting", "--group", "cause"}))
         percent[row.at("cause")] += row.at("idle_percent").get<double>();
