@@ -3,6 +3,10 @@
 #include "core/base/error.h"
 #include "core/model/set_up_path.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 namespace tilescope::analysis {
 
 namespace {
@@ -141,6 +145,33 @@ std::string_view moduleOf(std::string_view path)
     path.remove_prefix(5);
     const std::size_t slash = path.find('/');
     return slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+}
+
+bool isModuleWrapper(std::string_view component)
+{
+    constexpr std::array<std::string_view, 12> kWrappers{"_orig_mod",
+                                                         "module",
+                                                         "_fsdp_wrapped_module",
+                                                         "_checkpoint_wrapped_module",
+                                                         "OptimizedModule",
+                                                         "DataParallel",
+                                                         "DistributedDataParallel",
+                                                         "FullyShardedDataParallel",
+                                                         "DeepSpeedEngine",
+                                                         "CheckpointWrapper",
+                                                         "## Call CompiledFxGraph",
+                                                         "Torch-Compiled Region"};
+    return std::ranges::any_of(kWrappers, [component](std::string_view wrapper) {
+        if (!component.starts_with(wrapper))
+            return false;
+        const std::string_view rest = component.substr(wrapper.size());
+        const bool isClass = std::isupper(static_cast<unsigned char>(wrapper.front())) != 0;
+        return rest.empty() || rest.front() == ' ' || rest.front() == ':' ||
+               (isClass && (rest == ".forward" ||
+                            (rest.front() == '_' && std::ranges::all_of(rest.substr(1), [](unsigned char c) {
+                                 return std::isdigit(c) != 0;
+                             }))));
+    });
 }
 
 } // namespace tilescope::analysis

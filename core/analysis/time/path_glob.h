@@ -39,4 +39,8 @@ std::string_view phaseOf(std::string_view path);
 /// `layers.3/attention` of step/backward/layers.3/attention; empty above all modules.
 std::string_view moduleOf(std::string_view path);
 
+/// Whether a component of a path, such as DistributedDataParallel_0 or _orig_mod, wraps a module: its forward only calls that of the
+/// module.
+bool isModuleWrapper(std::string_view component);
+
 } // namespace tilescope::analysis

@@ -1,6 +1,7 @@
 #include "core/query/advice/advisor.h"
 
 #include "core/analysis/advice/fragmentation.h"
+#include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/unrecorded_work.h"
 #include "core/base/quantity.h"
 #include "core/query/runs/per_step.h"
@@ -111,9 +112,7 @@ std::string Advisor::moduleText(Nanoseconds stake) const
     std::set<std::string> models;
     for (const AdviceTrace& trace : traces_.processes)
         models.insert(trace.models.begin(), trace.models.end());
-    // A wrapper's forward only calls that of the model.
-    const bool isNamed =
-        models.size() == 1 && !models.begin()->ends_with("Parallel") && *models.begin() != "OptimizedModule";
+    const bool isNamed = models.size() == 1 && !analysis::isModuleWrapper(*models.begin());
     return " " + quantity::withUnit(table_.perStep(module->time), Unit::Nanoseconds) + " are below " +
            (isNamed ? *models.begin() + ", " : "") + module->place + ": compile that module.";
 }

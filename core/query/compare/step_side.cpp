@@ -12,7 +12,6 @@
 #include "core/query/steps/traced_steps.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <iterator>
 #include <map>
@@ -182,32 +181,6 @@ private:
     std::vector<PlacedKernel> sum_;
 };
 
-/// Components that wrap a module without being one.
-bool isWrapper(std::string_view component)
-{
-    constexpr std::array<std::string_view, 12> kWrappers{"_orig_mod",
-                                                         "module",
-                                                         "_fsdp_wrapped_module",
-                                                         "_checkpoint_wrapped_module",
-                                                         "OptimizedModule",
-                                                         "DistributedDataParallel",
-                                                         "FullyShardedDataParallel",
-                                                         "CheckpointWrapper",
-                                                         "DistributedDataParallel.forward",
-                                                         "FullyShardedDataParallel.forward",
-                                                         "## Call CompiledFxGraph",
-                                                         "Torch-Compiled Region"};
-    return std::ranges::any_of(kWrappers, [component](std::string_view wrapper) {
-        if (!component.starts_with(wrapper))
-            return false;
-        const std::string_view rest = component.substr(wrapper.size());
-        const bool isClass = std::isupper(static_cast<unsigned char>(wrapper.front())) != 0;
-        return rest.empty() || rest.front() == ' ' || rest.front() == ':' ||
-               (isClass && rest.front() == '_' &&
-                std::ranges::all_of(rest.substr(1), [](unsigned char c) { return std::isdigit(c) != 0; }));
-    });
-}
-
 /// Replaces the number of a layer: `layers.3`, `layers.3.mlp`, `Linear_3` of a class, or `3` alone.
 std::string withoutNumbers(std::string_view component)
 {
@@ -314,7 +287,7 @@ std::string alignedModule(std::string_view path)
     for (std::size_t begin = 0; begin <= path.size();) {
         const std::size_t end = std::min(path.find('/', begin), path.size());
         const std::string_view component = path.substr(begin, end - begin);
-        if (!isWrapper(component))
+        if (!analysis::isModuleWrapper(component))
             module += (module.empty() ? "" : "/") + withoutNumbers(component);
         begin = end + 1;
     }

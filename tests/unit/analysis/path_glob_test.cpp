@@ -87,4 +87,16 @@ TEST(Paths, AreReadFromTheStepDown)
     EXPECT_EQ(moduleOf("step/backward"), "");
 }
 
+TEST(Paths, KnowWhatWrapsAModule)
+{
+    for (const char* wrapper :
+         {"DataParallel", "DistributedDataParallel_0", "FullyShardedDataParallel.forward", "DeepSpeedEngine",
+          "OptimizedModule", "module", "_orig_mod", "## Call CompiledFxGraph abc ##",
+          "Torch-Compiled Region: 0/1"})
+        EXPECT_TRUE(isModuleWrapper(wrapper)) << wrapper;
+    for (const char* module : {"module_list", "modules.3", "LlamaForCausalLM", "DataParallelism", "Linear_0",
+                               "DeepSpeedEngine.step", "DataParallel_x"})
+        EXPECT_FALSE(isModuleWrapper(module)) << module;
+}
+
 } // namespace tilescope::analysis

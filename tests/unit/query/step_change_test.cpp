@@ -522,6 +522,7 @@ TEST(AlignedModule, ReplacesTheNumbersOfLayers)
 TEST(AlignedModule, LeavesOutWhatWrapsAModule)
 {
     EXPECT_EQ(alignedModule("step/forward/DistributedDataParallel.forward/h.0"), "forward/h.*");
+    EXPECT_EQ(alignedModule("step/forward/DeepSpeedEngine/module/h.0"), "forward/h.*");
     EXPECT_EQ(alignedModule("step/OptimizedModule_0/GPT_0/Block_1"), "GPT_*/Block_*");
     EXPECT_EQ(alignedModule("step/## Call CompiledFxGraph abc ##"), "");
     EXPECT_EQ(alignedModule("step/module/_orig_mod/ffn"), "ffn");
