@@ -15,16 +15,16 @@ def train(n, width=4):
     return float(sum(p.sum() for p in m.parameters()))
 ''',
     "sec.py": '''import ctypes, struct, os, errno, sys
-def seccomp(action, numbers, invert=False, tsync=True):
+def seccomp(action, numbers):
+    """Refuses system calls in all threads."""
     ins = [(0x20, 0, 0, 0)]
     n = len(numbers)
     for k, x in enumerate(numbers): ins.append((0x15, n - k, 0, x))
-    yes, no = (0x7fff0000, action) if invert else (action, 0x7fff0000)
-    ins += [(6, 0, 0, no), (6, 0, 0, yes)]
+    ins += [(6, 0, 0, 0x7fff0000), (6, 0, 0, action)]
     b = b''.join(struct.pack('HBBI', *i) for i in ins); buf = ctypes.create_string_buffer(b); prog = struct.pack('HxxxxxxQ', len(ins), ctypes.addressof(buf)); pb = ctypes.create_string_buffer(prog)
-    l = ctypes.CDLL(None, use_errno=True); l.prctl(38, 1, 0, 0, 0); r = l.syscall(317, 1, 1 if tsync else 0, pb)
+    l = ctypes.CDLL(None, use_errno=True); l.prctl(38, 1, 0, 0, 0); r = l.syscall(317, 1, 1, pb)
     print('seccomp', r, flush=True)
-EPERM = 0x50000 | 1; ENOSYS = 0x50000 | 38; KILL = 0x80000000
+EPERM = 0x50000 | 1; ENOSYS = 0x50000 | 38
 ''',
 }
 
@@ -107,15 +107,16 @@ print(t.train(2)); sys.stdout.flush(); os.close(2); os.close(1); os.close(0); f 
     "double_fork": '''import os, sys, time, t
 r, w = os.pipe()
 if os.fork() == 0:
-    os.setsid()
+    os.setsid(); parent = os.getpid()
     if os.fork() == 0:
-        os.chdir('/'); os.umask(0); m = 256
+        os.chdir('/'); os.umask(0)
         for fd in range(0, 256):
             if fd != w:
                 try: os.close(fd)
                 except OSError: pass
         os.open('/dev/null', os.O_RDWR); os.dup(0); os.dup(0)
-        os.write(w, ('%s %d' % (t.train(4), os.getppid() in (1, os.getppid()))).encode()); os._exit(0)
+        while os.getppid() == parent: time.sleep(.01)
+        os.write(w, ('%s child of %d' % (t.train(4), os.getppid())).encode()); os._exit(0)
     os._exit(0)
 os.wait(); os.close(w); print(os.read(r, 100))
 ''',
