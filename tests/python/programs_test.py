@@ -104,32 +104,33 @@ class Programs(unittest.TestCase):
             for what, one, other in zip(("standard output", "standard error", "exit status", "files"), bare, recorded):
                 self.assertEqual(one, other, "%s of %s: bare, recorded" % (what, name))
 
-    def test_programs_alone(self):
-        for name, text in programs.ALONE.items():
+    def _compare_each(self, prefix, texts):
+        """Each in a process of its own. The first line of a program may be `#! ` and options of Python, or a PYTHONPATH."""
+        for name, text in texts.items():
             options, variables = [], {}
             first = text.split("\n", 1)[0]
             if first.startswith("#! "):
                 options = shlex.split(first[3:])
             elif first.startswith("#PYTHONPATH="):
                 variables["PYTHONPATH"] = first.partition("=")[2]
-            self._compare(name, [sys.executable, *options, "alone_%s.py" % name], variables)
+            self._compare(name, [sys.executable, *options, "%s_%s.py" % (prefix, name)], variables)
+
+    def test_programs_alone(self):
+        self._compare_each("alone", programs.ALONE)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_programs_with_pytorch(self):
-        names = list(programs.TORCH)
         if SINGLE:
-            for name in names:
-                self._compare(name, [sys.executable, "torch_%s.py" % name])
+            self._compare_each("torch", programs.TORCH)
             return
+        names = list(programs.TORCH)
         for group in range(GROUPS):
             files = ["torch_%s.py" % name for name in names[group::GROUPS]]
             self._compare("group %d" % group, [sys.executable, "shared.py", *files])
 
     @unittest.skipUnless(SINGLE and importlib.util.find_spec("torch"), "takes long; packaging/dev stress programs runs it")
     def test_programs_of_the_system(self):
-        for name, text in system_programs.PROGRAMS.items():
-            options = shlex.split(text.split("\n", 1)[0][3:]) if text.startswith("#! ") else []
-            self._compare(name, [sys.executable, *options, "system_%s.py" % name])
+        self._compare_each("system", system_programs.PROGRAMS)
 
     def test_the_help_lists_what_differs(self):
         page = (recordings.SOURCE / "resources/help/record.md").read_text(encoding="utf-8")
