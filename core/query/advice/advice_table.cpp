@@ -12,7 +12,7 @@ namespace tilescope::query {
 
 double AdviceTable::perStep(Nanoseconds time) const
 {
-    return meanStep(time, steps);
+    return meanPerStep(time, steps);
 }
 
 double AdviceTable::percent(Nanoseconds time) const

@@ -134,7 +134,7 @@ double Advisor::countOf(const Stake& stake) const
     double count = 0;
     for (const analysis::StakePart& part : stake.parts)
         count += static_cast<double>(part.count);
-    return meanStep(count, table_.steps);
+    return meanPerStep(count, table_.steps);
 }
 
 std::string Advisor::countText(const Stake& stake, std::string_view one, std::string_view several) const

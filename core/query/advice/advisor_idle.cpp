@@ -94,7 +94,7 @@ std::string Advisor::costliest(std::initializer_list<HostCause> causes, Nanoseco
     if (least > static_cast<double>(stake.count()))
         return {};
     const auto ofAMeanStep = [this](double time) {
-        return quantity::withUnit(meanStep(time, table_.steps), Unit::Nanoseconds);
+        return quantity::withUnit(meanPerStep(time, table_.steps), Unit::Nanoseconds);
     };
     return " Most at " + line.place + ": " + ofAMeanStep(static_cast<double>(line.time.count())) +
            (line.interval

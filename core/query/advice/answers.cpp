@@ -54,7 +54,11 @@ struct Subject {
     {
         return show(traced.onGpu ? "kernels" : "ops") + " --range " + shellWord(range);
     }
-    double perStep(Nanoseconds time) const { return meanStep(time, traced.steps); }
+    double perStep(Nanoseconds time) const { return meanPerStep(time, traced.steps); }
+    double perStep(std::int64_t count) const
+    {
+        return meanPerStep(static_cast<double>(count), traced.steps);
+    }
 };
 
 using Chosen = std::function<bool(const Piece&)>;
@@ -156,13 +160,12 @@ Answer topKernel(const Subject& subject)
     const Kind& ofBoth = both.front();
     const auto share = percent(first.total, timeOf(subject, inPhase("forward")));
     const auto shareOfBoth = percent(ofBoth.total, timeOf(subject, inForwardAndBackward));
-    const auto steps = static_cast<double>(subject.traced.steps);
     answer.figures = {
         {first.name + ", share of forward", share, "%", first.does},
         {first.name + ", time in a forward", subject.perStep(first.total), "ns"},
-        {first.name + ", times in a forward", static_cast<double>(first.instances) / steps},
+        {first.name + ", times in a forward", subject.perStep(first.instances)},
         {ofBoth.name + ", share of forward and backward", shareOfBoth, "%", ofBoth.does},
-        {ofBoth.name + ", times in forward and backward", static_cast<double>(ofBoth.instances) / steps}};
+        {ofBoth.name + ", times in forward and backward", subject.perStep(ofBoth.instances)}};
     answer.sentence = "The costliest " + subject.what(false) + " of forward is " + first.name + " (" +
                       number(share.value_or(0)) + " %, " +
                       countText(static_cast<double>(first.instances) / steps) + " times a forward); ";
@@ -335,7 +338,7 @@ Answer instances(const Subject& subject)
             count += piece.phase == phase ? piece.instances : 0;
         if (count == 0)
             continue;
-        const double perStep = meanStep(static_cast<double>(count), subject.traced.steps);
+        const double perStep = subject.perStep(count);
         answer.figures.push_back({std::string(phase) + ", " + subject.what(true) + " a step", perStep});
         list += (list.empty() ? "" : ", ") + countText(perStep) + " in " + phase;
     }

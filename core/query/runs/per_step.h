@@ -7,15 +7,15 @@
 
 namespace tilescope::query {
 
-/// A sum over steps for a mean one; where there are no steps, the sum.
-inline double meanStep(double sum, std::int64_t steps)
+/// The mean per step of a sum over steps. A recording without steps counts as one.
+inline double meanPerStep(double sum, std::int64_t steps)
 {
     return sum / static_cast<double>(std::max<std::int64_t>(1, steps));
 }
 /// The same of time, ns.
-inline double meanStep(Nanoseconds sum, std::int64_t steps)
+inline double meanPerStep(Nanoseconds sum, std::int64_t steps)
 {
-    return meanStep(static_cast<double>(sum.count()), steps);
+    return meanPerStep(static_cast<double>(sum.count()), steps);
 }
 
 } // namespace tilescope::query

@@ -61,7 +61,7 @@ struct PeerWait {
     Nanoseconds time{0};      ///< in which no compute kernel of the process runs either
     bool isOnHost = false;    ///< the collectives are the host's: its GPU may be idle
 
-    double perStep() const { return meanStep(time, steps); }
+    double perStep() const { return meanPerStep(time, steps); }
 };
 
 /// What a recording says of the idle time of its GPUs, read once for several tables. Immutable.

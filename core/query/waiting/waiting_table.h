@@ -72,7 +72,7 @@ struct GpuIdle {
     Nanoseconds busy{0};
     std::int64_t steps = 0; ///< that they are of; 0: not of steps
 
-    double perStep(Nanoseconds time) const { return meanStep(time, steps); }
+    double perStep(Nanoseconds time) const { return meanPerStep(time, steps); }
 };
 
 struct WaitingTable {
@@ -103,11 +103,11 @@ struct WaitingTable {
     {
         return perStep(row, static_cast<double>(row.idle.count()));
     }
-    static double perStep(const WaitingRow& row, double time) { return meanStep(time, row.steps); }
+    static double perStep(const WaitingRow& row, double time) { return meanPerStep(time, row.steps); }
     /// The same of a sum over all processes: for the mean GPU.
     double perGpuStep(Nanoseconds time) const;
     /// The same for the mean process, ns.
-    double perProcessStep(Nanoseconds time) const { return meanStep(time, processSteps); }
+    double perProcessStep(Nanoseconds time) const { return meanPerStep(time, processSteps); }
 };
 
 /// Why the GPUs were idle, of each process.

@@ -597,6 +597,8 @@ TEST_F(AdviceTables, WithoutStepsTheRecordingIsOne)
     EXPECT_TRUE(table.isWhole);
     EXPECT_EQ(table.steps, 1);
     EXPECT_EQ(table.wall, 400'000_ns);
+    EXPECT_EQ(table.perStep(table.wall), 400'000);
+    EXPECT_EQ(AdviceTable{}.perStep(7_ns), 7) << "as everywhere, the sum is that of one step";
     EXPECT_EQ(only(table, AdviceRule::LaunchBound).atStake, 190'000_ns);
     EXPECT_EQ(whyNot(table, AdviceRule::DataLoading), "no host events were recorded");
 }
