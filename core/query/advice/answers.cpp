@@ -55,10 +55,7 @@ struct Subject {
         return show(traced.onGpu ? "kernels" : "ops") + " --range " + shellWord(range);
     }
     double perStep(Nanoseconds time) const { return meanPerStep(time, traced.steps); }
-    double perStep(std::int64_t count) const
-    {
-        return meanPerStep(static_cast<double>(count), traced.steps);
-    }
+    double perStep(std::int64_t count) const { return meanPerStep(static_cast<double>(count), traced.steps); }
 };
 
 using Chosen = std::function<bool(const Piece&)>;
@@ -160,12 +157,11 @@ Answer topKernel(const Subject& subject)
     const Kind& ofBoth = both.front();
     const auto share = percent(first.total, timeOf(subject, inPhase("forward")));
     const auto shareOfBoth = percent(ofBoth.total, timeOf(subject, inForwardAndBackward));
-    answer.figures = {
-        {first.name + ", share of forward", share, "%", first.does},
-        {first.name + ", time in a forward", subject.perStep(first.total), "ns"},
-        {first.name + ", times in a forward", subject.perStep(first.instances)},
-        {ofBoth.name + ", share of forward and backward", shareOfBoth, "%", ofBoth.does},
-        {ofBoth.name + ", times in forward and backward", subject.perStep(ofBoth.instances)}};
+    answer.figures = {{first.name + ", share of forward", share, "%", first.does},
+                      {first.name + ", time in a forward", subject.perStep(first.total), "ns"},
+                      {first.name + ", times in a forward", subject.perStep(first.instances)},
+                      {ofBoth.name + ", share of forward and backward", shareOfBoth, "%", ofBoth.does},
+                      {ofBoth.name + ", times in forward and backward", subject.perStep(ofBoth.instances)}};
     answer.sentence = "The costliest " + subject.what(false) + " of forward is " + first.name + " (" +
                       number(share.value_or(0)) + " %, " +
                       countText(static_cast<double>(first.instances) / steps) + " times a forward); ";
