@@ -9,7 +9,6 @@ import os
 import sys
 
 
-
 def _say_at_end(reason):
     """Lets `tilescope record` say why this process is not recorded, if it uses PyTorch."""
     import atexit
@@ -37,8 +36,8 @@ try:
         _is_current_folder_meant = bool(_tilescope_recorder.option("no_path")) and os.pathsep in os.environ["PYTHONPATH"]
         _tilescope_recorder.start()
 except Exception as error:
-    # Only the main interpreter of a process is recorded. From Python 3.12 on others do not load the library.
-    if "subinterpreters" not in str(error):
+    # Only the main interpreter of a process is recorded. Others do not load ctypes (Python 3.12 and later), or the library refuses.
+    if not (isinstance(error, (ImportError, TypeError)) and "subinterpreters" in str(error)):
         _say_at_end("the recorder could not be started in this Python: %s" % error)
 _here = os.path.dirname(os.path.abspath(__file__))
 _place = next((i for i, entry in enumerate(sys.path) if os.path.abspath(entry or os.getcwd()) == _here), None)
