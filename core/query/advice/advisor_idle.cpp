@@ -172,18 +172,23 @@ void Advisor::loading(const Stake& stake)
 
 std::string Advisor::placeText(Nanoseconds stake) const
 {
-    // Few calls that take most of the time prepare something: they are not what every step needs.
-    constexpr std::int64_t kFifth = 5; // of the idle time
-    constexpr std::int64_t kHalf = 2;
-    constexpr std::int64_t kUnlike = 10;
-    constexpr Nanoseconds kLong{2'000'000};
+    // A few long waits at a place are preparations, not work that every step needs.
+    constexpr std::int64_t kIdlePerPlace = 5; // at most: the place has a fifth of the idle time or more
+    constexpr std::int64_t kWaitsPerLongWait =
+        2; // at least: half of the waits or fewer take 90 % of the time
+    constexpr std::int64_t kMediansPerLongWait = 10; // at least, on average
+    constexpr Nanoseconds kLeastLongest{2'000'000};
+    constexpr std::int64_t kPlacePerKnownCauses =
+        2; // at least: other findings explain less than half of the time
     const std::optional<WaitingPlaceFact>& place = waiting_.place();
-    if (!place || place->time > stake || kFifth * place->time < idle_ || kHalf * place->most > place->count ||
-        place->longest < kLong || place->time < kUnlike * place->most * place->median)
+    if (!place || place->time > stake || kIdlePerPlace * place->time < idle_ ||
+        kWaitsPerLongWait * place->most > place->count || place->longest < kLeastLongest ||
+        place->time < kMediansPerLongWait * place->most * place->median)
         return {};
-    // Other findings name these.
-    if (kHalf * waiting_.timeOf({HostCause::GarbageCollection, HostCause::Logging, HostCause::DataLoading,
-                                 HostCause::Compilation, HostCause::Import}) >=
+    // These causes have findings of their own.
+    if (kPlacePerKnownCauses *
+            waiting_.timeOf({HostCause::GarbageCollection, HostCause::Logging, HostCause::DataLoading,
+                             HostCause::Compilation, HostCause::Import}) >=
         place->time)
         return {};
     std::string text = " Between " + place->from + " and " + place->to + ", " + std::to_string(place->most) +
