@@ -210,7 +210,7 @@ private:
         const std::size_t own = named_;
         if (waits && addLoading(known.stack, depth)) {
             does = 0;
-            // The two stacks are of one wait if the thread has not run since. Otherwise what is known is that it waited.
+            // The stack of the workers belongs to this wait only if the thread has not run since its own stack was read.
             std::int64_t sinceThen = 0;
             if (now() - at > kLate && !(cpuTimeOf(number, sinceThen) && sinceThen == cpuTime))
                 named_ = own;

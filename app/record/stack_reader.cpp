@@ -105,12 +105,12 @@ std::size_t StackReader::read(const GuardedMemory& memory, std::uintptr_t state,
         std::uintptr_t innermost = 0;
         const bool isInnermost =
             innermostFrame(memory, layout_, state, innermost) && innermost == found_[0].at;
-        // Nor is that of a generator which is being made, and is not marked as one yet.
+        // The outermost frame must not be that of a generator that is being created, which is not marked as one yet.
         if (same == 0 || hasCaller(memory, found_[depth - 1]))
             continue;
         if (same == depth && isInnermost)
             return depth;
-        // Short calls come and go: their callers were there all the while.
+        // The innermost calls changed during every reading. The frames of their callers did not, and are returned.
         if (reading + 1 == kReadings) {
             std::copy_n(found_.begin() + static_cast<std::ptrdiff_t>(depth - same), same,
                         stack.frames.begin());

@@ -16,11 +16,12 @@ namespace tilescope::record {
 bool findTorch();
 /// The sequence number of a node that the calling thread has just created.
 inline constexpr std::uint64_t kLatestNode = ~std::uint64_t{0};
-/// Checks a node that the calling thread created: if its numbers are as expected, the nodes of this process are read from now
-/// on. Nothing is evaluated.
+/// Checks the layout of a node that the calling thread created. If the node's pointer to itself, its sequence number and its thread are
+/// where they are expected, the nodes of this process are read from now on. Evaluates nothing.
 /// \param object       the Python object of the node, which consists of its header and a std::shared_ptr
 /// \param headerBytes  object.__basicsize__ of this Python
-/// \return  false if they are not: of a node of another thread
+/// \param sequence     the node's sequence number, or kLatestNode
+/// \return  false if this node does not confirm the layout: it may be of another thread, and another node may confirm it
 bool checkNode(const void* object, std::size_t headerBytes, std::uint64_t sequence) noexcept;
 
 } // namespace tilescope::record

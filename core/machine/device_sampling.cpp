@@ -16,8 +16,8 @@ namespace tilescope::machine {
 
 namespace {
 
-// An image holds what is sampled in this time, which is longer than between two readings: what comes while an image is full is
-// lost (on an H200 2 % at 100 us, with images of 150 ms and 160 ms between readings).
+// The sampling time that one image holds. It must exceed the time between two readings, because samples that arrive while the image is
+// full are lost: on an H200, 2 % at an interval of 100 us, with images of 150 ms and 160 ms between readings.
 constexpr std::int64_t kTimeOfImageNs = 250'000'000;
 constexpr std::int64_t kLeastSamplesOfImage = 128;
 constexpr std::int64_t kMostSamplesOfImage = 4096;
@@ -97,7 +97,7 @@ private:
         set.config = config_.data();
         set.interval = static_cast<std::uint64_t>(interval.count());
         cupti::Result result = library_->call("cuptiPmSamplingSetConfig", set);
-        if (result == cupti::kInvalidParameter) { // of CUDA 12.6, whose structure ends before
+        if (result == cupti::kInvalidParameter) { // the structure of CUDA 12.6 has no `append`
             set.head.size = offsetof(cupti::SetConfigParams, append);
             result = library_->call("cuptiPmSamplingSetConfig", set);
         }

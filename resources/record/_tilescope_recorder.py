@@ -239,7 +239,7 @@ class _Modules:
                 with self._torch.enable_grad(), self._torch._C._DisableTorchDispatch():
                     node = self._torch.zeros(1, device="cpu", requires_grad=True).clone().grad_fn
             if type(node).__basicsize__ != self._node_size:
-                return True  # in a way that is not known
+                return True  # the layout of the object is unknown: give up
             number = node._sequence_nr() if hasattr(node, "_sequence_nr") else -1
             return self._recorder.check_node(node, object.__basicsize__, number)
 

@@ -1,9 +1,13 @@
-// The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The
-// variable FAKE_SAMPLING changes what it does: `privileges`, `busy`, `overflow`, `nonsense`, `slow` (evaluating a sample takes
-// 5 ms, and the hardware has room for 2,000 samples), `beside` (samples are lost while no two devices are read at the same time),
-// `late` (enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples), `unstarted` (enabling a second GPU fails after
-// 0.2 s, in which no other one can be read), `oldest` (structures are those of CUDA 12.6), separated by commas. Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE,
-// sampling is refused while the file PATH.instructions exists, and the file PATH.metrics exists while it is on.
+// The part of CUPTI that samples counters of whole GPUs, for a chip that measures metrics of a total weight of 8 at once. The variable
+// FAKE_SAMPLING, a list separated by commas, changes what it does:
+//   privileges, busy, overflow, nonsense
+//   slow       evaluating a sample takes 5 ms, and the hardware has room for 2,000 samples
+//   beside     samples are lost while no two devices are read at the same time
+//   late       enabling a second GPU takes 2 s, and the hardware has room for 1,000 samples
+//   unstarted  enabling a second GPU fails after 0.2 s, in which no other one can be read
+//   oldest     structures are those of CUDA 12.6
+// Times are of the wall clock, as CUPTI's own. With a path in FAKE_DEVICE, sampling is refused while the file PATH.instructions exists,
+// and the file PATH.metrics exists while sampling is on.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>

@@ -9,9 +9,9 @@ namespace tilescope::trace {
 
 namespace {
 
-/// Used at the start of a thread, so that the memory of all thread-local variables of this library is reserved: the C library ends the
-/// process if there is none when a thread first uses it.
-thread_local volatile bool hasMemory = false;
+/// The C library allocates the thread-local storage of this library at a thread's first access to it, and ends the process if there is no
+/// memory. Writing this variable when a thread starts allocates it before the program can run out of memory or forbid mmap().
+thread_local volatile bool storageIsAllocated = false;
 
 } // namespace
 
@@ -23,7 +23,7 @@ std::thread startQuietThread(const char* name, std::function<void()> run)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         std::thread thread([run = std::move(run)] {
-            hasMemory = true;
+            storageIsAllocated = true;
             run();
         });
         pthread_setname_np(thread.native_handle(), name);

@@ -74,7 +74,7 @@ TEST(MetricSampler, SamplesWhatFitsOnePassOnTheClockOfTheRecording)
     EXPECT_EQ((active.points[1].time - active.points[0].time).count(), 1'000'000);
 }
 
-TEST(MetricSampler, SamplesWithTheCuptiWithWhichThatBegan)
+TEST(MetricSampler, SamplesWithTheFirstCuptiThatHasPmSampling)
 {
     const SampledMetrics metrics = sampled("oldest", {"sm_active"});
     EXPECT_EQ(metrics.whyNot, "");
