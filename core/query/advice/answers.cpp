@@ -163,8 +163,8 @@ Answer topKernel(const Subject& subject)
                       {ofBoth.name + ", share of forward and backward", shareOfBoth, "%", ofBoth.does},
                       {ofBoth.name + ", times in forward and backward", subject.perStep(ofBoth.instances)}};
     answer.sentence = "The costliest " + subject.what(false) + " of forward is " + first.name + " (" +
-                      number(share.value_or(0)) + " %, " +
-                      countText(static_cast<double>(first.instances) / steps) + " times a forward); ";
+                      number(share.value_or(0)) + " %, " + countText(subject.perStep(first.instances)) +
+                      " times a forward); ";
     answer.sentence += first.name == ofBoth.name
                            ? "it is also the costliest of forward and backward together (" +
                                  number(shareOfBoth.value_or(0)) + " %)."
