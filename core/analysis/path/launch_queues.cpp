@@ -70,7 +70,6 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
     std::size_t all = 0;
     std::size_t most = 0; // commands that the stream held
     bool areCertain = true;
-    std::vector<Place> places;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Interval& call = commands[i].call;
         if (call.length() <= Nanoseconds(0))
@@ -80,35 +79,19 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
             commands.begin(), commands.begin() + static_cast<std::ptrdiff_t>(i), call.end, {}, &Command::end);
         const std::size_t depth = i + 1 - static_cast<std::size_t>(after - commands.begin());
         most = std::max(most, depth);
-        const bool endsWithin = after != commands.begin() && (after - 1)->end >= call.start;
-        places.push_back({depth, endsWithin});
-        if (call.length() < longCall || !endsWithin || call.end - (after - 1)->end > kReturnTime || depth < 2)
+        if (call.length() < longCall || after == commands.begin() || (after - 1)->end < call.start ||
+            call.end - (after - 1)->end > kReturnTime || depth < 2)
             continue;
         ++counts[depth];
         ++all;
         areCertain = areCertain && call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter;
     }
     const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-    if (usual != counts.end() && 2 * usual->second >= all) {
-        // One or two calls show the number if the stream never held more.
-        const bool isFull = usual->second == all && areCertain && usual->first == most;
-        if (usual->second >= kFewestCalls || isFull)
-            return usual->first;
-    }
-    return makeRoomBriefly(places, most) ? std::optional(most) : std::nullopt;
-}
-
-/// Whether calls that find the stream full wait, however briefly: almost each of them returns just after a command has ended, which
-/// would rarely happen by chance.
-bool LaunchQueues::makeRoomBriefly(const std::vector<Place>& places, std::size_t most)
-{
-    constexpr std::ptrdiff_t kFewest = 8;
-    constexpr std::ptrdiff_t kOfFive = 4;
-    const auto isFull = [most](const Place& place) { return place.depth == most; };
-    const auto all = std::ranges::count_if(places, isFull);
-    const auto waited =
-        std::ranges::count_if(places, [&](const Place& place) { return isFull(place) && place.endsWithin; });
-    return most >= 2 && waited >= kFewest && 5 * waited >= kOfFive * all;
+    if (usual == counts.end() || 2 * usual->second < all)
+        return {};
+    // One or two calls show the number if the stream never held more.
+    const bool isFull = usual->second == all && areCertain && usual->first == most;
+    return usual->second >= kFewestCalls || isFull ? std::optional(usual->first) : std::nullopt;
 }
 
 std::optional<std::size_t> LaunchQueues::makesRoomFor(std::uint32_t correlation) const

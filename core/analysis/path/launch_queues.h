@@ -14,8 +14,7 @@ namespace tilescope::analysis {
 ///
 /// The number is read from the calls of each stream that took long and returned when earlier work ended: it is
 /// the distance that most of them have in common. One or two such calls are enough if they took more than 20 µs, returned within
-/// 10 µs, and the stream never held more commands. Calls that wait briefly show it where at least eight find the stream as full as it
-/// ever is, and an earlier command ends during almost each of them. Otherwise it never was full.
+/// 10 µs, and the stream never held more commands. Otherwise it never was full.
 class LaunchQueues {
 public:
     explicit LaunchQueues(const RecordingView& view);
@@ -33,14 +32,7 @@ private:
         std::size_t event = 0; ///< that ends last
     };
 
-    /// What a call finds when it returns.
-    struct Place {
-        std::size_t depth = 0;   ///< commands that the stream holds
-        bool endsWithin = false; ///< an earlier one ended during the call
-    };
-
     static std::optional<std::size_t> depthOf(const std::vector<Command>& commands);
-    static bool makeRoomBriefly(const std::vector<Place>& places, std::size_t most);
 
     std::unordered_map<std::uint32_t, std::size_t> rooms_; ///< by correlation: index of a device event
 };

@@ -288,27 +288,6 @@ TEST_F(RecordedPath, ALaunchWaitsWhileTheQueueOfItsStreamIsFull)
     }
 }
 
-TEST_F(RecordedPath, ALaunchWaitsBrieflyForShortKernels)
-{
-    // Kernels take 6 µs, and calls 2 µs; from the fourth on, a call returns when the third kernel before has ended: after about 6 µs.
-    constexpr int kKernels = 20;
-    FakeTrace trace;
-    trace.step(0, 0, 130 * kMicro);
-    std::vector<std::int64_t> ends;
-    std::int64_t host = 2;
-    for (int i = 0; i < kKernels; ++i) {
-        const std::int64_t called = host;
-        host = std::max(host + 2, i < 3 ? 0 : ends[static_cast<std::size_t>(i - 3)] + 1);
-        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, host + 2) + 6);
-        trace.call("cudaLaunchKernel", ApiKind::Launch, called * kMicro, host * kMicro)
-            .kernel("sm90_xmma_gemm_bf16", (ends.back() - 6) * kMicro, ends.back() * kMicro)
-            .launchedAt(called * kMicro);
-        ++host;
-    }
-    setCalls(trace, std::vector(kKernels, DeviceEventKind::Kernel));
-    EXPECT_GE(partsOf(pathOf(trace, 0, 130 * kMicro))[PathPart::Compute], Nanoseconds(15 * 6 * kMicro));
-}
-
 TEST_F(RecordedPath, ALongLaunchDoesNotWaitWhereTheStreamHasHeldMore)
 {
     // The third call takes as long as the first kernel; by then, the stream holds two commands, and later three.
