@@ -47,11 +47,10 @@ bool useHopper()
 
 PreferredDecode preferredDecode()
 {
-#ifdef TILESCOPE_NO_HOPPER_KERNELS
+    if constexpr (kHopperKernels) {
+        return useHopper() ? &hopper::decodeByBoxes : nullptr;
+    }
     return nullptr;
-#else
-    return useHopper() ? &hopper::decodeByBoxes : nullptr;
-#endif
 }
 
 /// The mma.sync launcher of the smallest sufficient head dim; null if this build has none.
