@@ -196,20 +196,18 @@ std::map<ProcessIndex, HostWaits> waitsOfHosts(const store::RunReader& reader, R
 }
 
 /// Finds the steps in which the GPU is busy and yet waits for each launch, or for another process.
-void judgeBusySteps(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+void judgeBusySteps(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
+                    const CollectiveKernels& collectives, std::span<StepRow> rows)
 {
     const store::EventCounts counts = reader.counts(run);
     if (counts.deviceEvents + counts.apiCalls > kMostJudged)
         return;
-    const ProcessFilter filter(reader, run, {});
-    const TopologyIndex& topology = filter.topology();
     const auto isOpen = [&topology](const StepRow& row) {
         return row.verdict() == analysis::StepVerdict::GpuBound &&
                (row.partition.launching > Nanoseconds(0) || topology.hasSeveral());
     };
     if (std::ranges::none_of(rows, isOpen))
         return;
-    const CollectiveKernels collectives = collectiveKernelsOf(reader, run, topology);
     std::map<ProcessIndex, HostWaits> waits = waitsOfHosts(reader, run, topology);
     std::map<ProcessIndex, std::vector<analysis::QueuedWork>> works;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
@@ -315,13 +313,9 @@ void findDataWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
 
 /// Finds the steps in which the GPU is busy with collectives that wait for other ranks. Time in which other work runs beside them
 /// does not count.
-void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+void findRankWaits(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
+                   const CollectiveKernels& collectives, std::span<StepRow> rows)
 {
-    const auto isOpen = [](const StepRow& row) { return row.verdict() == analysis::StepVerdict::GpuBound; };
-    if (std::ranges::none_of(rows, isOpen) || reader.counts(run).deviceEvents > kMostJudged)
-        return;
-    const ProcessFilter filter(reader, run, {});
-    const CollectiveKernels collectives = collectiveKernelsOf(reader, run, filter.topology());
     if (collectives.empty())
         return;
     std::map<ProcessIndex, std::vector<analysis::Interval>> waits;
@@ -329,7 +323,7 @@ void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
         waits[kernel.first].push_back({kernel.second, collective.ready});
     std::map<ProcessIndex, std::vector<analysis::Interval>> others;
     reader.eachDeviceEvent({.run = run}, [&](const DeviceEvent& event) {
-        const ProcessIndex process = filter.topology().of(event.device, event.stream);
+        const ProcessIndex process = topology.of(event.device, event.stream);
         if (!collectives.contains({process, event.start}))
             others[process].push_back({event.start, event.end});
         return true;
@@ -338,7 +332,7 @@ void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
         list = analysis::difference(analysis::unionOf(std::move(list)),
                                     analysis::unionOf(std::move(others[process])));
     for (StepRow& row : rows) {
-        if (!isOpen(row))
+        if (row.verdict() != analysis::StepVerdict::GpuBound)
             continue;
         const Nanoseconds waiting =
             lengthOf(analysis::intersection(waits[row.inRun], std::vector{row.partition.wall}));
@@ -348,6 +342,18 @@ void findRankWaits(const store::RunReader& reader, RunId run, std::span<StepRow>
                             waiting >= std::max({without.launching, without.synchronizing, without.tracing,
                                                  without.unexplained});
     }
+}
+
+/// Finds what decides the time of the steps in which the GPU is busy.
+void findDeciders(const store::RunReader& reader, RunId run, std::span<StepRow> rows)
+{
+    const auto isBusy = [](const StepRow& row) { return row.verdict() == analysis::StepVerdict::GpuBound; };
+    if (std::ranges::none_of(rows, isBusy) || reader.counts(run).deviceEvents > kMostJudged)
+        return;
+    const ProcessFilter filter(reader, run, {});
+    const CollectiveKernels collectives = collectiveKernelsOf(reader, run, filter.topology());
+    findRankWaits(reader, run, filter.topology(), collectives, rows);
+    judgeBusySteps(reader, run, filter.topology(), collectives, rows);
 }
 
 /// Finds the steps of which a large part is due to what was not recorded.
@@ -499,8 +505,7 @@ StepsTable steps(const store::RunReader& reader, const EventQuery& query, const 
             if (!span) {
                 const std::span<StepRow> rows = std::span(table.rows).subspan(first);
                 findUnrecorded(reader, run, rows);
-                findRankWaits(reader, run, rows);
-                judgeBusySteps(reader, run, rows);
+                findDeciders(reader, run, rows);
                 findDataWaits(reader, run, rows);
             }
             if (asked.size() == 1)
