@@ -2,7 +2,7 @@
 
 #include "core/analysis/ranks/matched_collectives.h"
 #include "core/analysis/time/data_loading.h"
-#include "core/analysis/time/host_decides.h"
+#include "core/analysis/time/deciders.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/analysis/time/unrecorded_work.h"
 #include "core/model/environment_facts.h"

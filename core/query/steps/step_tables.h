@@ -26,7 +26,7 @@ struct StepRow {
     StepType type = StepType::Other;
     std::string source = {};    ///< what marks the step (StepChoice)
     bool onGpu = false;         ///< false: there is only the wall
-    bool hostDecides = false;   ///< the GPU is busy, but waits for each launch (analysis::hostDecides)
+    bool hostDecides = false;   ///< the GPU is busy, but waits for each launch (analysis::deciders)
     bool waitsForData = false;  ///< the host loads data for most of the time for which the GPU is idle
     bool waitsForRanks = false; ///< the GPU is busy with collectives that wait for other ranks
     bool isUnjudged = false;    ///< activities of the step are missing or have impossible times

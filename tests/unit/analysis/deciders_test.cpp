@@ -1,4 +1,4 @@
-#include "core/analysis/time/host_decides.h"
+#include "core/analysis/time/deciders.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ bool hostDecides(std::span<const QueuedWork> works, std::span<const Interval> wa
     return deciders(std::array{QueuedProcess{works, waits}}).front().at(0) == Decider::Host;
 }
 
-TEST(HostDecides, WhereItIsALittleSlowerThanABusyDevice)
+TEST(Deciders, HostThatIsALittleSlowerThanABusyDevice)
 {
     const LaunchingHost slow(53); // busy for 50 of 53 µs
     EXPECT_TRUE(hostDecides(slow.works, slow.waits));
@@ -56,7 +56,7 @@ TEST(HostDecides, WhereItIsALittleSlowerThanABusyDevice)
     EXPECT_FALSE(hostDecides(fast.works, fast.waits));
 }
 
-TEST(HostDecides, NotWhereItWaitsForTheDevice)
+TEST(Deciders, NotTheHostWhereItWaitsForTheDevice)
 {
     const LaunchingHost queue(10, 2); // launches are paced by the device
     ASSERT_FALSE(queue.waits.empty());
@@ -64,7 +64,7 @@ TEST(HostDecides, NotWhereItWaitsForTheDevice)
     EXPECT_TRUE(hostDecides(queue.works, {})) << "without the waits, it would look slow";
 }
 
-TEST(HostDecides, IsUnknownWithoutLaunches)
+TEST(Deciders, DeviceWithoutRecordedLaunches)
 {
     LaunchingHost program(53);
     for (QueuedWork& work : program.works)
@@ -97,7 +97,7 @@ struct TwoProcesses {
     }
 };
 
-TEST(HostDecides, OfAnotherProcessThatCollectivesWaitFor)
+TEST(Deciders, AnotherProcessThatCollectivesWaitFor)
 {
     const TwoProcesses two;
     const std::array both{QueuedProcess{two.one.works, two.one.waits},

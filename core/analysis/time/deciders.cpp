@@ -1,4 +1,4 @@
-#include "core/analysis/time/host_decides.h"
+#include "core/analysis/time/deciders.h"
 
 #include <algorithm>
 #include <map>
