@@ -3,6 +3,7 @@
 #include "core/predict/attention.h"
 #include "core/predict/block_schedule.h"
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,6 +25,14 @@ constexpr std::int64_t divideUp(std::int64_t count, std::int64_t unit)
 {
     return (count + unit - 1) / unit;
 }
+
+constexpr bool isPowerOf2(std::int64_t value)
+{
+    return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
+}
+
+/// Values of half precision that an AMX instruction multiplies as a pair.
+inline constexpr std::int64_t kPaired = 2;
 
 /// Attention kernels that compute each direction in one launch.
 enum class FusedKernel { Flash, FlashFp8, Cudnn, FlashAttention2, Efficient, Processor };

@@ -11,9 +11,6 @@ namespace tilescope::predict {
 
 namespace {
 
-/// oneDNN's memory_tracking::registry_t aligns each buffer to 128 bytes.
-constexpr std::int64_t kBufferAlignment = 128;
-
 /// gemm_bf16_matmul, which multiplies bf16 on processors without instructions for it: sums in fp32.
 std::int64_t gemmScratch(const CpuProduct& product, std::int64_t threads)
 {

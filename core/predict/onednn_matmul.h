@@ -3,7 +3,6 @@
 #include "core/predict/graph.h"
 #include "core/predict/target_device.h"
 
-#include <bit>
 #include <compare>
 #include <cstdint>
 
@@ -22,10 +21,8 @@ struct CpuProduct {
     auto operator<=>(const CpuProduct&) const = default;
 };
 
-constexpr bool isPowerOf2(std::int64_t value)
-{
-    return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
-}
+/// oneDNN's memory_tracking::registry_t aligns each buffer to so many bytes.
+inline constexpr std::int64_t kBufferAlignment = 128;
 
 /// The memory in which oneDNN computes a product, in bytes; it is freed when the product is computed. 0 if LibTorch does
 /// not use oneDNN for the product: fp32, small products, and types that the processor does not compute.

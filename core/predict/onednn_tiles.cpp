@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int64_t kBytesOfHalf = 2;
 constexpr std::int64_t kInner = 32;   ///< values of a row of a tile
-constexpr std::int64_t kPaired = 2;   ///< values that an instruction takes together
 constexpr std::int64_t kColumns = 64; ///< at most, of a block of C
 constexpr std::int64_t kRows = 64;    ///< at most, of a block of C
 constexpr std::int64_t kTileRows = 16;
@@ -43,8 +42,8 @@ struct Blocks {
     std::int64_t columnsOfGroup() const { return columns * columnGroup; }
 };
 
-/// The blocks that oneDNN chooses. Its arithmetic is in fp32, and what it computes for one choice depends on the one before,
-/// so the order of all steps is oneDNN's.
+/// The blocks that oneDNN chooses. The computation repeats oneDNN's in fp32 and in oneDNN's order: rounding decides between choices of
+/// nearly equal scores, and each candidate starts from the fields that the previous one left.
 class BlockChoice {
 public:
     BlockChoice(const CpuProduct& product, std::int64_t threads)
@@ -92,7 +91,7 @@ private:
         const std::int64_t leastRows = isLittle && mostRows > 32 ? divideUp(mostRows, 2) : mostRows;
         const std::int64_t rowGroups = std::min<std::int64_t>(4, rowBlocks);
         const std::int64_t columnGroups = std::min<std::int64_t>(work > 16 * threads_ ? 6 : 4, columnBlocks);
-        // The order of equal scores is that of the container.
+        // Of equal scores the first wins, so the candidates are tried in the order of the container that oneDNN uses.
         std::unordered_set<int> rowCandidates;
         for (std::int64_t rows = mostRows; rows >= leastRows; rows = rows > 1 ? divideUp(rows, 2) : rows - 1)
             rowCandidates.insert(static_cast<int>(rows));
@@ -113,7 +112,7 @@ private:
         keepIfBetter();
     }
 
-    /// Some threads would have less to do; three shapes are exempt.
+    /// Whether some threads would have less work than others. oneDNN exempts three shapes.
     bool isUneven() const
     {
         const auto& [type, batch, rows, columns, inner, isFirstTransposed] = product_;
@@ -261,7 +260,6 @@ private:
 
 std::int64_t bytesFor(const CpuProduct& product, const Blocks& blocks, std::int64_t threads)
 {
-    constexpr std::int64_t kBufferAlignment = 128;
     constexpr std::int64_t kTile = 1024;
     constexpr std::int64_t kMostTiles = 4;
     constexpr std::int64_t kBatchElement = 16 * 40; // pointers to the blocks of a call
@@ -279,7 +277,7 @@ std::int64_t bytesFor(const CpuProduct& product, const Blocks& blocks, std::int6
     else if (blocks.keepsSums)
         sums = kFloat * blocks.rows * roundedUp(blocks.columns, std::min<std::int64_t>(32, blocks.columns)) *
                (blocks.innerOfCall() >= product.inner ? 1 : blocks.rowGroup * blocks.columnGroup);
-    // Narrow kernels may take fewer: at most 3 KiB of each thread.
+    // oneDNN may use fewer tiles for narrow products: the result is then too large by at most 3 KiB per thread.
     const std::int64_t tiles =
         std::min(kMostTiles, divideUp(blocks.rows, kTileRows) * divideUp(blocks.columns, kTileRows)) +
         (blocks.extendsInner ? 1 : 0);

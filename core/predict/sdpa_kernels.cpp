@@ -254,8 +254,6 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kPaired = 2; ///< values that an instruction of AMX takes together
-
     /// Whether keys and values are first copied into the layout of AMX's tiles: if there is enough work with each.
     static bool packs(const SdpaCall& call)
     {
