@@ -1,4 +1,5 @@
 -- Version 21: the view of the samples of instructions says when they were read.
+-- The view is defined twice: files that are upgraded store it, and older files that are only read get it as a temporary view.
 drop view kernel_samples;
 create view kernel_samples as
 select k.run, k.process, k.device, k.number as kernel, n.text as name, i.offset, t.text as instruction, f.text as file,
