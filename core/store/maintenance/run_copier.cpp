@@ -133,7 +133,7 @@ std::int64_t RunCopier::copyRows(RunId run, std::optional<std::int64_t> number)
     const std::int64_t copied = copyRunRow(run, number);
     const std::vector<std::string> tables = source_.tablesOf(run);
     for (const std::string& table : tables)
-        if (table != "run" && !isEvents(table) && !isMadeAgain(table))
+        if (table != "run" && !isEvents(table) && !isRebuiltOnCopy(table))
             source_.eachRow(run, table, [&](SQLite::Statement& row) { copyRow(row, table, copied); });
     bool hasEvents = false;
     for (std::size_t kind = 0; kind < kEventKinds; ++kind)

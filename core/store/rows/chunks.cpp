@@ -44,7 +44,7 @@ bool isDerived(std::string_view table)
     return std::ranges::find(kDerivedTables, table) != std::end(kDerivedTables);
 }
 
-bool isMadeAgain(std::string_view table)
+bool isRebuiltOnCopy(std::string_view table)
 {
     return isDerived(table) && table != "path_total";
 }

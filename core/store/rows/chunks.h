@@ -36,8 +36,9 @@ inline constexpr std::string_view kDerivedTables[] = {"track",          "track_d
                                                       "range_total",    "step_total",       "op_total",
                                                       "activity_total", "allocation_total", "path_total"};
 bool isDerived(std::string_view table);
-/// Whether a table is made again when a run is copied: the store can. What critical paths spend their time on it copies.
-bool isMadeAgain(std::string_view table);
+/// Whether a copied run gets the rows of a table by computing them from its events. The table path_total is copied instead: the store
+/// cannot compute critical paths.
+bool isRebuiltOnCopy(std::string_view table);
 
 /// A row of the table `chunk`.
 struct Chunk {
