@@ -268,7 +268,7 @@ void MemoryPage::load()
             if (!whole.runs.empty()) {
                 const auto& history = whole.runs.front().history;
                 whole.groups = query::memoryGroups(
-                    history, isChosen ? grouping : query::tellingGrouping(*history), cancelled);
+                    history, isChosen ? grouping : query::defaultGrouping(*history), cancelled);
             }
             return whole;
         },

@@ -285,7 +285,7 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
     return groups;
 }
 
-MemoryGrouping tellingGrouping(const MemoryHistory& history)
+MemoryGrouping defaultGrouping(const MemoryHistory& history)
 {
     // A snapshot has no categories, only stacks.
     if (history.run.traits().pathsAreStacks)

@@ -40,9 +40,9 @@ std::shared_ptr<const MemoryGroups> memoryGroups(const std::shared_ptr<const Mem
                                                  const std::function<bool()>& cancelled = {},
                                                  const MemoryOps* ops = nullptr);
 
-/// The grouping that tells most: categories where any are known, as in Tilescope's own runs; otherwise the modules of
-/// stacks, the phases if most blocks are of one, or the ops.
-MemoryGrouping tellingGrouping(const MemoryHistory& history);
+/// The grouping that a page shows first: modules for snapshots, which have stacks only; otherwise categories if any block has one, as in
+/// Tilescope's own runs; otherwise phases if more than half of the blocks have one, and ops if not.
+MemoryGrouping defaultGrouping(const MemoryHistory& history);
 
 /// The module of a block: that of the range that allocated it, or of its tensor if known; empty if there is
 /// none.

@@ -76,7 +76,7 @@ TEST(MemoryGroups, WithoutCategoriesAreTheOpsThatAllocated)
     memory.op("aten::mm", "").alloc(10, 50, 10, "", kNone).alloc(11, 5, 20, "", kNone);
     memory.op("aten::empty", "").alloc(12, 70, 30, "", kNone);
     const auto history = memory.history(MemoryParts::WithoutOps);
-    EXPECT_EQ(tellingGrouping(*history), MemoryGrouping::Op);
+    EXPECT_EQ(defaultGrouping(*history), MemoryGrouping::Op);
     const auto groups = memoryGroups(history, MemoryGrouping::Op, {}, memory.ops(*history).get());
     EXPECT_THAT(groups->names, ElementsAre(kOlderGroup, "aten::empty", "aten::mm", kUnattributed))
         << "what allocated most comes first";
@@ -108,16 +108,16 @@ TEST(MemoryGroups, TheGroupingThatTellsMostIsThatOfWhatIsKnown)
     constexpr MemoryCategory kNone = MemoryCategory::Unattributed;
     FakeMemory own;
     own.alloc(1, 10, 10, "step/forward", kNone).alloc(2, 10, 20, "step/forward");
-    EXPECT_EQ(tellingGrouping(*own.history()), MemoryGrouping::Category);
+    EXPECT_EQ(defaultGrouping(*own.history()), MemoryGrouping::Category);
     FakeMemory withPhases("trace");
     withPhases.alloc(1, 10, 10, "step/forward", kNone).alloc(2, 10, 20, "step/backward/layers.1", kNone);
-    EXPECT_EQ(tellingGrouping(*withPhases.history()), MemoryGrouping::Phase);
+    EXPECT_EQ(defaultGrouping(*withPhases.history()), MemoryGrouping::Phase);
     FakeMemory withFewPhases("trace");
     withFewPhases.alloc(1, 10, 10, "", kNone).alloc(2, 10, 20, "step/backward/layers.1", kNone);
-    EXPECT_EQ(tellingGrouping(*withFewPhases.history()), MemoryGrouping::Op);
+    EXPECT_EQ(defaultGrouping(*withFewPhases.history()), MemoryGrouping::Op);
     FakeMemory snapshot("snapshot");
     snapshot.alloc(1, 10, 10, "train.py:7:step", kNone);
-    EXPECT_EQ(tellingGrouping(*snapshot.history()), MemoryGrouping::Module);
+    EXPECT_EQ(defaultGrouping(*snapshot.history()), MemoryGrouping::Module);
 }
 
 TEST(MemoryGroups, ModulesBeyondTheNumberOfColoursShareAGroup)
