@@ -288,7 +288,7 @@ void HostActivities::findBatches(Lane& lane)
     for (const Event& event : lane.events)
         if (event.takes && (taken.empty() || event.host.time.start >= taken.back().end))
             taken.push_back(event.host.time);
-    const std::vector<std::optional<LoadedBatch>> batches = loadedBatches(taken, view_.shortestTake);
+    const std::vector<std::optional<LoadedBatch>> batches = loadedBatches(taken, view_.shortestBatchFetch);
     for (std::size_t i = 0; i < taken.size(); ++i)
         if (batches[i])
             lane.batches.emplace_back(taken[i], *batches[i]);

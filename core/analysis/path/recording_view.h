@@ -28,7 +28,7 @@ struct RecordingView {
     TextOf textOf;
     std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
     UsualLags usual = {};                                          ///< LaunchLag::usual() of the recording
-    std::optional<Nanoseconds> shortestTake = {}; ///< of a batch from other processes, in the whole recording
+    std::optional<Nanoseconds> shortestBatchFetch = {}; ///< of a batch from DataLoader processes, in the whole recording
     bool onGpu = true;                            ///< whether the run used a GPU; false: ops are the work
 };
 

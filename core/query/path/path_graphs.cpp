@@ -27,7 +27,7 @@ UsualTimes::UsualTimes(const store::RunReader& reader, RunId run, const Topology
     lags_ = lag.usual();
 }
 
-Nanoseconds UsualTimes::shortestTake(const store::RunReader& reader, analysis::DataNames& names) const
+Nanoseconds UsualTimes::shortestBatchFetch(const store::RunReader& reader, analysis::DataNames& names) const
 {
     std::call_once(isRead_, [&] {
         std::unordered_map<ThreadId, std::vector<analysis::Interval>> takes;
@@ -39,12 +39,12 @@ Nanoseconds UsualTimes::shortestTake(const store::RunReader& reader, analysis::D
         reader.eachRange({.run = run_}, note);
         reader.eachOp({.run = run_}, note);
         reader.eachFrame({.run = run_}, note);
-        shortestTake_ = Nanoseconds::max();
+        shortestBatchFetch_ = Nanoseconds::max();
         for (auto& [thread, list] : takes)
             for (const analysis::Interval& outermost : analysis::unionOf(std::move(list)))
-                shortestTake_ = std::min(shortestTake_, outermost.length());
+                shortestBatchFetch_ = std::min(shortestBatchFetch_, outermost.length());
     });
-    return shortestTake_;
+    return shortestBatchFetch_;
 }
 
 PathGraphs::PathGraphs(const store::RunReader& reader, RunId run, const TopologyIndex& topology,
@@ -98,7 +98,7 @@ std::optional<analysis::RecordedGraph> PathGraphs::within(analysis::Interval tim
          .textOf = textsOf(reader_),
          .familyOf = [this](const DeviceEvent& event) { return kernels_.familyOf(event); },
          .usual = usual_.lags(),
-         .shortestTake = shortestTake_,
+         .shortestBatchFetch = shortestBatchFetch_,
          .onGpu = counts_.deviceEvents > 0});
 }
 
@@ -110,7 +110,7 @@ void PathGraphs::addBatchesAround(analysis::Interval time)
                               std::ranges::any_of(batch_.frames, takes);
     if (!takesBatches)
         return;
-    shortestTake_ = usual_.shortestTake(reader_, names_);
+    shortestBatchFetch_ = usual_.shortestBatchFetch(reader_, names_);
     constexpr int kSteps = 3;
     const store::EventWindow around{
         .run = run_, .from = time.start - kSteps * time.length(), .to = time.end + kSteps * time.length()};

@@ -64,17 +64,16 @@ public:
 
     /// From its first activities.
     const analysis::UsualLags& lags() const { return lags_; }
-    /// The shortest take of a batch from other processes in the whole run: where each batch is waited for in a view, only others tell
-    /// how long one that is ready takes. The first one who asks reads the run.
-    /// \param reader  of the thread that asks
-    /// \param names   likewise
-    Nanoseconds shortestTake(const store::RunReader& reader, analysis::DataNames& names) const;
+    /// The shortest time in which a thread fetched a batch from DataLoader processes, in the whole run: that of a batch that was ready. A
+    /// part of the run may only have batches that were waited for. The first call reads the run, later ones return its result.
+    /// \param reader, names  those of the calling thread
+    Nanoseconds shortestBatchFetch(const store::RunReader& reader, analysis::DataNames& names) const;
 
 private:
     const RunId run_;
     analysis::UsualLags lags_;
     mutable std::once_flag isRead_;
-    mutable Nanoseconds shortestTake_{};
+    mutable Nanoseconds shortestBatchFetch_{};
 };
 
 /// Reads the graphs of stretches of time of one run, each event once. One thread.
@@ -95,7 +94,7 @@ public:
     void eachPiece(analysis::Interval time, std::int64_t most, Order order, const Take& take);
 
 private:
-    /// Adds the times shortly before and after in which threads took batches: they tell how long one takes.
+    /// Adds the fetches of batches shortly before and after `time`, from which the time to load one is estimated.
     void addBatchesAround(analysis::Interval time);
 
     const store::RunReader& reader_;
@@ -107,7 +106,7 @@ private:
     const std::unordered_set<ThreadId> computedSteps_;
     RunKernels kernels_;
     const UsualTimes& usual_;
-    std::optional<Nanoseconds> shortestTake_; ///< none: not needed so far
+    std::optional<Nanoseconds> shortestBatchFetch_; ///< none: not asked for yet
     analysis::DataNames names_;
     TraceBatch batch_; ///< keeps its memory from graph to graph
 };
