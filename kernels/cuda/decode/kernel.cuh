@@ -9,21 +9,22 @@
 
 namespace tilescope::kernels {
 
-/// Attention of few queries and many keys with mma.sync: decoding with a cache of keys and values.
+/// Attention of few queries to many keys, as in decoding with a KV cache. Products use mma.sync.
 ///
-/// Bound: memory. Each key and value is read once for 4 * rows operations per element, so a multiprocessor must load
-/// continuously. Query heads that share a key head form the rows of one item (batch, key head). Every CTA reads the
-/// same number of key tiles (KeySplit), two CTAs or a wide one run on a multiprocessor, and each has kStages - 1 tiles in
-/// flight: together 128 KB on Hopper, where 30 KB cover the latency of memory.
+/// Bound: memory. Each element of K and V is read once and used for 4 * rows operations, so every multiprocessor must keep
+/// loading. An item is a (batch, key head); its rows are the queries of all query heads that share the key head. All CTAs
+/// read the same number of key tiles (KeySplit). A multiprocessor runs two CTAs, or one wide CTA. Each has kStages - 1 tiles
+/// in flight, together 128 KB on Hopper, where 30 KB hide the latency of memory.
 ///
-/// Shared memory: Q | kStages x (K | V). Loads go on from item to item, and one barrier separates tiles:
+/// Shared memory: Q | kStages x (K | V). Loading continues across items, with one barrier per tile:
 ///
-///     wait for tile t; barrier: all warps have read tile t - 1; start tile t + kStages - 1 in its place; compute tile t
+///     wait for tile t; barrier: all warps have read tile t - 1; load tile t + kStages - 1 into its stage; compute tile t
 ///
-/// Warps divide the rows in groups of 16 and, if there are more warps than groups, the keys of each tile. At the end of
-/// an item they merge their sums in the stage that they have just read. A CTA that has only a part of the item writes it
-/// to the workspace, and the CTA that finishes last combines all parts in their order (combine.cuh).
-/// \tparam LoadsOf  how keys and values are loaded: DecodeCopies, or what has its interface
+/// Each group of 16 rows has a warp; if there are more warps than groups, several share a group and divide the keys of each
+/// tile. At the end of an item the warps add their partial sums through the stage that was read last. A CTA that computed
+/// only a part of an item writes it to the workspace; the last CTA to finish combines the parts in a fixed order
+/// (combine.cuh).
+/// \tparam LoadsOf  loads the tiles: DecodeCopies, or a class with the same interface
 template <class Precision, int kHeadDim, int kRowGroups, int kStages, DecodeCtas kCtas = DecodeCtas::Two,
           template <class, int, DecodeCtas, int> class LoadsOf = DecodeCopies>
 struct DecodeKernel {
