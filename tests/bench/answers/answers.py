@@ -1,10 +1,11 @@
 """Times commands of tilescope on a recording that repeats real traces (repeat.py).
 
-Each command runs on two processors, as many of them at a time as there are pairs (--lanes). The last line is one JSON object; --results
-also writes it after each command.
+Each command runs on two processors; --lanes runs several at a time, each on processors of its own. The last line is one JSON object;
+--results also writes it after each command. Exits with 1 if a command failed or took longer than --limit.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -58,12 +59,23 @@ class Refused(Exception):
     """A command failed or took longer than it may."""
 
 
+@contextlib.contextmanager
+def bound_to(processors):
+    """Binds the calling thread, and the programs that it starts, to `processors`."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def run(command, processors, limit=None):
     """Wall and processor time in ms and peak memory in MiB."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors,
-                                   preexec_fn=lambda: os.sched_setaffinity(0, processors))
+        with bound_to(processors):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
         killer = threading.Timer(limit, process.kill) if limit else None
         if killer:
             killer.start()
@@ -133,9 +145,14 @@ def measure(arguments):
     tilescope, file = arguments.programs / "tilescope", arguments.folder / "answers.tscope"
     results = imported(tilescope, arguments.events, arguments.folder, arguments.keep_traces)
 
-    def keep():
-        if arguments.results:
-            arguments.results.write_text(json.dumps(results) + "\n")
+    lock = threading.Lock()  # of `results`
+
+    def keep(name=None, figures=None):
+        with lock:
+            if name:
+                results["answers"][name] = figures
+            if arguments.results:
+                arguments.results.write_text(json.dumps(results) + "\n")
 
     words = wordsFor(tilescope, arguments.folder)
     kept = json.loads(subprocess.run([tilescope, "sql", file, COUNTS, "--format", "json"], check=True, capture_output=True, text=True).stdout)
@@ -151,10 +168,10 @@ def measure(arguments):
     def answer(name):
         lane = lanes.get()
         try:
-            results["answers"][name] = timed(name, tilescope, words, lane, arguments)
+            figures = timed(name, tilescope, words, lane, arguments)
         finally:
             lanes.put(lane)
-        keep()
+        keep(name, figures)
 
     with concurrent.futures.ThreadPoolExecutor(lanes.qsize()) as pool:
         for done in [pool.submit(answer, name) for name in arguments.commands or COMMANDS]:
@@ -177,7 +194,10 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         arguments.folder = arguments.folder or pathlib.Path(temporary)
         arguments.folder.mkdir(parents=True, exist_ok=True)
-        print(json.dumps(measure(arguments)))
+        results = measure(arguments)
+    print(json.dumps(results))
+    return 1 if any("refused" in figures for figures in results["answers"].values()) else 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())
