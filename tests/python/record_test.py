@@ -103,33 +103,16 @@ class Recording(unittest.TestCase):
 
 class Cuda(unittest.TestCase):
     def test_cuda_may_be_used_for_the_first_time_in_the_block(self):
-        for available in (False, True):
-            cuda = types.SimpleNamespace(is_available=lambda: available, is_initialized=lambda: False)
-            with mock.patch.dict(sys.modules, torch=types.SimpleNamespace(cuda=cuda)):
-                self.assertEqual(_record._has_cuda(), available)
+        def of(version, initialized, driver):
+            cuda = types.SimpleNamespace(is_initialized=lambda: initialized)  # has no is_available: CUDA must not be asked
+            torch = types.SimpleNamespace(cuda=cuda, version=types.SimpleNamespace(cuda=version))
+            with mock.patch.dict(sys.modules, torch=torch), mock.patch.object(_record, "_DRIVERS", (driver,)):
+                return _record._has_cuda()
 
-
-class Start(unittest.TestCase):
-    """sitecustomize.py in a program whose recorder fails when it starts."""
-
-    def said_of(self, error):
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(recordings.SOURCE / "resources/record/sitecustomize.py", folder)
-            pathlib.Path(folder, "_tilescope_recorder.py").write_text("raise %s\n" % error)
-            pathlib.Path(folder, "torch.py").write_text("")
-            environment = dict(os.environ, PYTHONPATH=folder, TILESCOPE_RECORD_FOLDER=folder)
-            subprocess.run([sys.executable, "-c", "import sys; sys.path.append(%r); import torch" % folder], env=environment, check=True)
-            return [os.readlink(path) for path in pathlib.Path(folder).glob("*.end")]
-
-    def test_says_why_a_process_is_not_recorded(self):
-        for error in ("RuntimeError('subinterpreters')", "ImportError('no libffi')"):
-            self.assertEqual(len(self.said_of(error)), 1, error)
-            self.assertIn("the recorder could not be started in this Python: ", self.said_of(error)[0])
-
-    def test_says_nothing_of_subinterpreters(self):
-        for error in ("ImportError('module _ctypes does not support loading in subinterpreters')",
-                      "TypeError('the recorder does not support subinterpreters')"):
-            self.assertEqual(self.said_of(error), [], error)
+        self.assertTrue(of("13.0", False, os.devnull))
+        self.assertTrue(of("13.0", True, "/no/driver"))
+        self.assertFalse(of("13.0", False, "/no/driver"))
+        self.assertFalse(of(None, False, os.devnull), "a build for other processors")
 
 
 class Outside(unittest.TestCase):

@@ -14,6 +14,8 @@ from tilescope._store import Error
 
 _VARIABLES = ("TILESCOPE_RECORD_FOLDER", "TILESCOPE_RECORD_OPTIONS")
 _NVTX = "NVTX_INJECTION64_PATH"
+# Where NVIDIA's driver can be asked: on Linux, in WSL, on Jetson.
+_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap")
 
 _recorder = None  # while this process is recorded
 _was_recorded = False
@@ -129,9 +131,15 @@ class record(object):
 
 
 def _has_cuda():
-    """Whether this process can use CUDA, also if it does so only later: CUPTI is loaded before the block begins."""
+    """Whether this process can use CUDA, also if it does so only later: CUPTI is loaded before the block begins.
+
+    Does not ask CUDA: a process that has initialised it cannot use it in a forked child.
+    """
+    if "cupy" in sys.modules or "jax" in sys.modules:
+        return True
     torch = sys.modules.get("torch")
-    return "cupy" in sys.modules or "jax" in sys.modules or (torch is not None and torch.cuda.is_available())
+    return torch is not None and torch.version.cuda is not None and (
+        torch.cuda.is_initialized() or any(map(os.path.exists, _DRIVERS)))
 
 
 def _plugins():
