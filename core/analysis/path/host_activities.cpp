@@ -459,21 +459,20 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
         isCopy && call.correlation && staged != stagedCopies_.end() && staged->second.hasWaited &&
         span.end <= staged->second.submitted)
         return endOf(staged->second.before);
-    if (call.kind == ApiKind::Launch && call.correlation)
-        if (const auto event = queues_.makesRoomFor(call.correlation.value);
-            event && view_.device[*event].end <= span.end)
-            return endOf(*event);
-    const bool isWait = waitsForDevice(call);
-    if (!isCopy && !isWait)
-        return {};
     const auto isAwaited = [&](const DeviceEvent& event) {
         return isCopy ? call.correlation && event.correlation == call.correlation : isAwaitedBy(call, event);
     };
     const std::vector<DeviceActivities::End>& ends = device_.endsOf(lane.process);
-    for (auto end = std::ranges::upper_bound(ends, span.end, {}, &DeviceActivities::End::time);
-         end != ends.begin() && (end - 1)->time > span.start; --end)
-        if (isAwaited(view_.device[(end - 1)->event]))
-            return *(end - 1);
+    if (isCopy || waitsForDevice(call))
+        for (auto end = std::ranges::upper_bound(ends, span.end, {}, &DeviceActivities::End::time);
+             end != ends.begin() && (end - 1)->time > span.start; --end)
+            if (isAwaited(view_.device[(end - 1)->event]))
+                return *(end - 1);
+    // A copy takes a place in the queue as a kernel does.
+    if ((call.kind == ApiKind::Launch || isCopy) && call.correlation)
+        if (const auto event = queues_.makesRoomFor(call.correlation.value);
+            event && view_.device[*event].end <= span.end)
+            return endOf(*event);
     return {};
 }
 

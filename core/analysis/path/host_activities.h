@@ -18,7 +18,7 @@ namespace tilescope::analysis {
 /// What the threads of a recording did as activities, in program order.
 ///
 /// A call that waits for the device is an activity only after the awaited work: the work that the recorded wait
-/// names, or else the last work of the process before the call returned. A launch waits while the queue of its
+/// names, or else the last work of the process before the call returned. A launch or copy waits while the queue of its
 /// stream is full. A call that copies pageable memory waits for the work before the copy on its stream. A thread
 /// also waits while it is in no op or call and another thread of the process works for at least half of the
 /// time, as in backward, or for a quarter of it if that thread had paused and begins at once. While a thread waits for a batch of a data loader, the processes of the loader work, which

@@ -288,6 +288,33 @@ TEST_F(RecordedPath, ALaunchWaitsWhileTheQueueOfItsStreamIsFull)
     }
 }
 
+TEST_F(RecordedPath, ACopyWaitsForAPlaceInTheQueueAsALaunchDoes)
+{
+    // Eight kernels and a copy; a stream holds three commands. The copy's call returns when the sixth kernel has ended.
+    FakeTrace trace;
+    std::int64_t host = 2;
+    std::vector<std::int64_t> ends;
+    for (int i = 0; i < 9; ++i) {
+        const std::int64_t called = host;
+        host = std::max(host + 2, i < 3 ? 0 : ends[static_cast<std::size_t>(i - 3)] + 1);
+        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, host + 2) + 50);
+        const bool isCopy = i == 8;
+        trace
+            .call(isCopy ? "cudaMemcpyAsync" : "cudaLaunchKernel", isCopy ? ApiKind::Memory : ApiKind::Launch,
+                  called * kMicro, host * kMicro)
+            .kernel(isCopy ? "Memcpy HtoD (Pinned -> Device)" : "sm90_xmma_gemm_bf16",
+                    (ends.back() - 50) * kMicro, ends.back() * kMicro)
+            .launchedAt(called * kMicro);
+        ++host;
+    }
+    trace.step(0, 0, (host + 4) * kMicro);
+    std::vector<DeviceEventKind> kinds(9, DeviceEventKind::Kernel);
+    kinds.back() = DeviceEventKind::Memcpy;
+    setCalls(trace, kinds);
+    EXPECT_EQ(partsOf(pathOf(trace, 0, (host + 4) * kMicro))[PathPart::Compute],
+              Nanoseconds(6 * 50 * kMicro));
+}
+
 TEST_F(RecordedPath, ALongLaunchDoesNotWaitWhereTheStreamHasHeldMore)
 {
     // The third call takes as long as the first kernel; by then, the stream holds two commands, and later three.
