@@ -69,7 +69,7 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
     std::map<std::size_t, std::size_t> counts; // of calls, by depth
     std::size_t all = 0;
     std::size_t most = 0; // commands that the stream held
-    bool areCertain = true;
+    bool hasCertain = false;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Interval& call = commands[i].call;
         if (call.length() <= Nanoseconds(0))
@@ -84,13 +84,14 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
             continue;
         ++counts[depth];
         ++all;
-        areCertain = areCertain && call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter;
+        hasCertain =
+            hasCertain || (call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter);
     }
     const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     if (usual == counts.end() || 2 * usual->second < all)
         return {};
     // One or two calls show the number if the stream never held more.
-    const bool isFull = usual->second == all && areCertain && usual->first == most;
+    const bool isFull = usual->second == all && hasCertain && usual->first == most;
     return usual->second >= kFewestCalls || isFull ? std::optional(usual->first) : std::nullopt;
 }
 

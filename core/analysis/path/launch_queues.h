@@ -13,8 +13,8 @@ namespace tilescope::analysis {
 /// commands.
 ///
 /// The number is read from the calls of each stream that took long and returned when earlier work ended: it is
-/// the distance that most of them have in common. One or two such calls are enough if they took more than 20 µs, returned within
-/// 10 µs, and the stream never held more commands. Otherwise it never was full.
+/// the distance that most of them have in common. One or two such calls are enough if one of them took more than 20 µs and returned
+/// within 10 µs, and the stream never held more commands. Otherwise it never was full.
 class LaunchQueues {
 public:
     explicit LaunchQueues(const RecordingView& view);

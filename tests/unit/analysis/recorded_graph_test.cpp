@@ -315,6 +315,22 @@ TEST_F(RecordedPath, ACopyWaitsForAPlaceInTheQueueAsALaunchDoes)
               Nanoseconds(6 * 50 * kMicro));
 }
 
+TEST_F(RecordedPath, OneLongLaunchAndAShorterOneShowTheDepthOfAQueue)
+{
+    // Three commands fit. The fourth call waits for the first kernel for 30 µs, the fifth for the second for 12 µs.
+    FakeTrace trace;
+    constexpr std::array<std::pair<int, int>, 5> kCalls{{{2, 4}, {5, 7}, {8, 10}, {11, 41}, {42, 54}}};
+    constexpr std::array<std::pair<int, int>, 5> kKernels{{{8, 40}, {41, 53}, {54, 74}, {75, 95}, {96, 116}}};
+    for (std::size_t i = 0; i < kCalls.size(); ++i)
+        trace.call("cudaLaunchKernel", ApiKind::Launch, kCalls[i].first * kMicro, kCalls[i].second * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", kKernels[i].first * kMicro, kKernels[i].second * kMicro)
+            .launchedAt(kCalls[i].first * kMicro);
+    trace.step(0, 0, 60 * kMicro);
+    setCalls(trace, std::vector(kCalls.size(), DeviceEventKind::Kernel));
+    EXPECT_EQ(textOf(pathOf(trace, 0, 60 * kMicro)),
+              "host 2, launch 2, launch 4, compute 32, launch 1, compute 12, launch 1, host 6");
+}
+
 TEST_F(RecordedPath, ALongLaunchDoesNotWaitWhereTheStreamHasHeldMore)
 {
     // The third call takes as long as the first kernel; by then, the stream holds two commands, and later three.
