@@ -474,6 +474,63 @@ TEST_F(RecordedPath, AThreadMayWaitForOneThatWasSilentForLong)
     EXPECT_EQ(recorded_.graph.activities()[binding->from].time.end, timestampAt(230 * kMicro));
 }
 
+TEST_F(RecordedPath, ThreadsThatTakeTurnsMayBothBeSilentForLong)
+{
+    // Thread 2 begins backward as soon as thread 1 is silent; then the tracer writes its buffers on it for 1,000 µs.
+    FakeTrace trace;
+    trace.step(0, 0, 1'800 * kMicro)
+        .op("aten::mm", 10 * kMicro, 100 * kMicro)
+        .op("AddmmBackward0", 115 * kMicro, 165 * kMicro)
+        .op("aten::add_", 1'200 * kMicro, 1'400 * kMicro)
+        .op("MulBackward0", 1'410 * kMicro, 1'450 * kMicro);
+    TraceBatch batch = trace.batch();
+    batch.ops[1].thread = batch.ops[3].thread = ThreadId{2};
+    recorded_ = recordedGraph({.ranges = batch.ranges,
+                               .ops = batch.ops,
+                               .frames = {},
+                               .calls = calls_,
+                               .device = device_,
+                               .waits = {},
+                               .collectives = {},
+                               .topology = topology_,
+                               .textOf = trace.textOf()});
+    const auto causeUntil = [this](ThreadId thread, std::int64_t micros) {
+        const auto waiting = recorded_.lastOf({}, thread, timestampAt(micros * kMicro));
+        const ActivityGraph::Constraint* const binding =
+            waiting ? recorded_.graph.bindingOf(*waiting) : nullptr;
+        return binding ? std::pair(binding->cause, recorded_.graph.activities()[binding->from].time.end)
+                       : std::pair(Cause::Program, Timestamp{});
+    };
+    // Thread 1 goes on after what thread 2 did, and thread 2 after thread 1, although each was silent for most of the time.
+    EXPECT_EQ(causeUntil(ThreadId{1}, 1'200), std::pair(Cause::HandOver, timestampAt(165 * kMicro)));
+    EXPECT_EQ(causeUntil(ThreadId{2}, 1'410), std::pair(Cause::HandOver, timestampAt(1'400 * kMicro)));
+}
+
+TEST_F(RecordedPath, ThreadsDoNotTakeTurnsWhereOneWorksInTheMiddleOfASilence)
+{
+    FakeTrace trace;
+    trace.step(0, 0, 1'800 * kMicro)
+        .op("aten::mm", 10 * kMicro, 100 * kMicro)
+        .op("pin_memory", 600 * kMicro, 650 * kMicro)
+        .op("aten::add_", 1'200 * kMicro, 1'400 * kMicro);
+    TraceBatch batch = trace.batch();
+    batch.ops[1].thread = ThreadId{2};
+    recorded_ = recordedGraph({.ranges = batch.ranges,
+                               .ops = batch.ops,
+                               .frames = {},
+                               .calls = calls_,
+                               .device = device_,
+                               .waits = {},
+                               .collectives = {},
+                               .topology = topology_,
+                               .textOf = trace.textOf()});
+    const auto silent = recorded_.lastOf({}, ThreadId{1}, timestampAt(1'200 * kMicro));
+    ASSERT_TRUE(silent);
+    const ActivityGraph::Constraint* const binding = recorded_.graph.bindingOf(*silent);
+    ASSERT_TRUE(binding);
+    EXPECT_EQ(binding->cause, Cause::Program);
+}
+
 // A rank of a CPU's ranks: one thread computes, another one moves gradients.
 TEST_F(RecordedPath, AThreadThatOnlyLaunchedOnceHasAPlace)
 {
