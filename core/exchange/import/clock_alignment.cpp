@@ -63,6 +63,7 @@ struct Difference {
         }
     }
     bool isKnown() const { return ofEnds.size() >= kFewest && least <= most; }
+    bool allows(std::int64_t value) const { return value >= least && value <= most; }
     std::int64_t value() { return std::clamp(middleOf(ofEnds), least, most); }
     /// The half width of the interval of the difference, under the assumption that the ends of a collective lie within
     /// kEndsNs of each other.
@@ -180,8 +181,9 @@ void alignHosts(ForeignTrace& trace)
                 continue;
             seen.push_back(clock.id);
             clock.uncertainty = Nanoseconds(uncertainty);
-            // A difference within the uncertainty is no evidence that the clocks differ.
-            if (std::abs(value) <= uncertainty)
+            // A difference within the uncertainty is no evidence that the clocks differ, unless a collective would then have ended on one
+            // host before it began on the other.
+            if (std::abs(value) <= uncertainty && difference.allows(0))
                 continue;
             clock.offset -= Nanoseconds(value);
             clock.method = kMethod;

@@ -49,6 +49,25 @@ TEST(AlignHosts, FindsTheDifferenceByTheEndsOfCollectives)
     EXPECT_EQ(trace.topology.clocks[0].method, "wall clock");
 }
 
+TEST(AlignHosts, CorrectsASmallDifferenceAfterWhichCollectivesWouldNotMeet)
+{
+    // The second host is always last, and its collectives take 20 µs. A clock that is ahead by 25 to 28 µs is within the uncertainty, but
+    // they would have begun after those of the first host had ended.
+    for (const std::int64_t skew : {15'000, 25'000}) {
+        ForeignTrace trace;
+        addTwoHosts(trace, "ncclDevKernel_AllReduce");
+        for (std::size_t i = 0; i < trace.activities.size(); i += 2) {
+            const std::int64_t end = trace.activities[i].end;
+            trace.activities[i].start = end - 400'000;
+            trace.activities[i + 1].start = end - 20'000 + skew - 500 + (i % 4 ? 3'000 : 0);
+            trace.activities[i + 1].end = end + skew - 500 + (i % 4 ? 3'000 : 0);
+        }
+        alignHosts(trace);
+        const bool isCorrected = trace.topology.clocks[1].method == "ends of collectives";
+        EXPECT_EQ(isCorrected, skew > 20'000) << skew;
+    }
+}
+
 TEST(AlignHosts, LeavesClocksAloneWithoutCommonCollectives)
 {
     for (const char* kernel : {"gemm", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"}) {
