@@ -14,7 +14,7 @@ constexpr std::int64_t kStagedBytes =
     64 * 1024; ///< a smaller copy from pageable memory travels with its command
 
 constexpr Duration kTie{1'000};
-constexpr Duration kNear{10'000};
+constexpr Duration kNear = kNearlyAsLong;
 constexpr Duration kNearBatch{
     60'000}; ///< for batches, of which nobody knows how long one that is ready takes
 
@@ -86,7 +86,7 @@ private:
             if (reason.node == node.piece.before ||
                 earlier > (node.piece.work == Work::Loading ? kNearBatch : kNear))
                 continue;
-            node.piece.near.push_back({reason.node, reason.between});
+            node.piece.near.push_back({reason.node, reason.between, earlier});
             if (earlier <= kTie)
                 node.piece.rival = node.piece.near.back();
         }

@@ -11,6 +11,8 @@
 namespace tilescope::simulator {
 
 inline constexpr std::int64_t kNoNumber = -1;
+/// A chain that is shorter than the longest by so much is a critical path as well.
+inline constexpr Duration kNearlyAsLong{10'000};
 
 /// A stretch of time of a thread or a stream that is spent on one kind of work. It may be empty.
 struct Piece {
@@ -22,6 +24,7 @@ struct Piece {
     struct Rival {
         std::uint32_t before = 0;
         Work between = Work::Host;
+        Duration earlier{0}; ///< how much earlier it would have allowed the piece to begin
     };
     std::optional<Rival> rival =
         {}; ///< would have allowed the piece to begin up to 1 µs earlier, instead of `before`

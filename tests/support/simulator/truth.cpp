@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -88,34 +89,73 @@ private:
             std::max(Duration(0), std::min(time.end, limits.end) - std::max(time.start, limits.start));
     }
 
+    /// The work of a chain, from its end to where it has been followed.
+    struct Chain {
+        WorkTimes times{};
+        Duration shorter{0}; ///< than the longest one
+    };
+
+    /// Whether two chains spend their time alike.
+    static bool isLike(const WorkTimes& one, const WorkTimes& other, Span limits)
+    {
+        constexpr int kAlike = 50; // within one part in so many
+        for (std::size_t i = 0; i < kWorks; ++i)
+            if (std::chrono::abs(one[i] - other[i]) > limits.length() / kAlike)
+                return false;
+        return true;
+    }
+
+    /// Keeps a chain beside those that reach the same piece.
+    static void keep(std::vector<Chain>& chains, const Chain& chain, Span limits)
+    {
+        constexpr std::size_t kMost = 16;
+        for (Chain& each : chains)
+            if (isLike(each.times, chain.times, limits)) {
+                if (chain.shorter < each.shorter)
+                    each = chain;
+                return;
+            }
+        chains.push_back(chain);
+        if (chains.size() > kMost)
+            chains.erase(std::ranges::max_element(chains, {}, &Chain::shorter));
+    }
+
+    /// Chains that are nearly as long as `path` and spend their time otherwise: at any of their pieces, they may follow another reason
+    /// than the last one.
     /// \param path  that ends with `piece`
     std::vector<WorkTimes> nearPaths(std::uint32_t piece, Span limits, const WorkTimes& path) const
     {
-        constexpr int kAlike = 50; // within one part in so many
-        std::vector<WorkTimes> paths{path};
-        WorkTimes after{}; // of the path from the piece on
-        for (;;) {
-            const Piece& each = execution_.pieces[piece];
-            addTime(each.work, {each.start, each.end}, limits, after);
-            if (!each.before || each.start <= limits.start)
-                break;
-            for (const Piece::Rival& rival : each.near) {
-                WorkTimes times = after;
-                addTime(rival.between, {execution_.pieces[rival.before].end, each.start}, limits, times);
-                addChain(rival.before, limits, times);
-                const auto isLike = [&](const WorkTimes& other) {
-                    for (std::size_t i = 0; i < kWorks; ++i)
-                        if (std::chrono::abs(times[i] - other[i]) > limits.length() / kAlike)
-                            return false;
-                    return true;
+        using Place = std::pair<Duration, std::uint32_t>; // start and number of a piece
+        std::map<Place, std::vector<Chain>, std::greater<>> open{
+            {{execution_.pieces[piece].start, piece}, {Chain{}}}};
+        std::vector<Chain> ended{{path}};
+        while (!open.empty()) {
+            const auto place = open.extract(open.begin());
+            const Piece& each = execution_.pieces[place.key().second];
+            for (Chain& chain : place.mapped()) {
+                addTime(each.work, {each.start, each.end}, limits, chain.times);
+                if (!each.before || each.start <= limits.start) {
+                    keep(ended, chain, limits);
+                    continue;
+                }
+                const auto follow = [&](std::uint32_t before, Work between, Duration earlier) {
+                    const Piece& next = execution_.pieces[before];
+                    Chain longer{chain.times, chain.shorter + earlier};
+                    addTime(between, {next.end, each.start}, limits, longer.times);
+                    if (longer.shorter <= kNearlyAsLong)
+                        keep(open[{next.start, before}], longer, limits);
                 };
-                if (std::ranges::none_of(paths, isLike))
-                    paths.push_back(times);
+                follow(*each.before, each.between, Duration(0));
+                // How long a batch takes that is ready is unknown: such a chain counts as no shorter.
+                for (const Piece::Rival& rival : each.near)
+                    follow(rival.before, rival.between,
+                           each.work == Work::Loading ? Duration(0) : rival.earlier);
             }
-            addTime(each.between, {execution_.pieces[*each.before].end, each.start}, limits, after);
-            piece = *each.before;
         }
-        paths.erase(paths.begin());
+        std::vector<WorkTimes> paths;
+        for (const Chain& chain : ended)
+            if (!isLike(chain.times, path, limits))
+                paths.push_back(chain.times);
         return paths;
     }
 

@@ -32,8 +32,8 @@ struct StepTruth {
     /// A chain that prefers what would have allowed a piece of the device to begin at most 1 µs earlier: a path
     /// that cannot be told from the first one.
     WorkTimes rivalPath{};
-    /// Chains that at one piece follow what would have allowed it to begin at most 10 µs earlier: they are shorter by so much.
-    /// Without those that are like the path or each other, within a fiftieth of the wall time.
+    /// Chains that are shorter than the longest one by at most 10 µs (kNearlyAsLong): at some pieces they follow a reason that would have
+    /// allowed the piece to begin earlier. Without those that are like the path or each other, within a fiftieth of the wall time.
     std::vector<WorkTimes> nearPaths{};
     Duration busy{0}; ///< at least one kernel, copy or memset ran
     /// By what the next work on the device, or the end of the step, waited for while the device was idle.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -216,6 +217,26 @@ TEST(Truth, AHostThatIsSlowerThanTheDeviceDecides)
     EXPECT_GT(truth.busy, us(50 * 100 - 1)) << "97 % busy, and yet";
     EXPECT_EQ(pathOf(truth, Work::Host), us(50 * 100));
     EXPECT_EQ(pathOf(truth, Work::Matmul), us(100)) << "only the last kernel";
+}
+
+TEST(Truth, AChainThatIsHardlyShorterMayDifferAtSeveralPieces)
+{
+    // The host launches the second and the third kernel a little later than the stream allows.
+    for (const std::int64_t later : {3, 6}) {
+        std::vector<Instruction> body{kernel(us(100))};
+        for (int i = 0; i < 2; ++i) {
+            body.push_back(host(us(97 + later)));
+            body.push_back(kernel(us(100)));
+        }
+        const SimulatedProgram slow = program({{step(0, body)}});
+        const StepTruth truth = truthOf(slow, execute(slow)).steps.at(0);
+        EXPECT_EQ(pathOf(truth, Work::Matmul), us(100));
+        Duration most{0};
+        for (const WorkTimes& near : truth.nearPaths)
+            most = std::max(most, near[static_cast<std::size_t>(Work::Matmul)]);
+        // Over all three kernels, the chain is shorter by twice as much.
+        EXPECT_EQ(most, us(2 * later <= 10 ? 300 : 200)) << later;
+    }
 }
 
 TEST(Truth, AFullQueueIsADeviceThatDecides)
