@@ -19,9 +19,9 @@ using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
 constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
-constexpr int kLeastOfWoken = 4;                ///< the same of a thread that begins or ends with the wait
-constexpr int kSoon = 10;                       ///< within one part in so many of the time
-constexpr Nanoseconds kWakeUp = 50'000_ns;      ///< in which a thread continues that another one wakes
+constexpr int kLeastOfWoken = 4;           ///< the same of a thread that begins or ends with the wait
+constexpr int kSoon = 10;                  ///< within one part in so many of the time
+constexpr Nanoseconds kWakeUp = 50'000_ns; ///< in which a thread continues that another one wakes
 constexpr Nanoseconds kLongSilence = 200'000_ns;
 constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
 constexpr std::int64_t kStagedBytes =
@@ -545,8 +545,8 @@ std::optional<HostActivities::HandOver> HostActivities::handedOver(std::size_t i
         // While the tracer writes its buffers, both are silent for long. Then the other one takes turns with this one: it begins as soon
         // as this one is silent, or is silent itself from just before this one continues.
         const bool isPrompt = isWoken && later <= kWakeUp;
-        const bool isAnswered = span.end - end <= kWakeUp &&
-                                (after == active.end() || after->start - span.end >= span.end - end);
+        const bool isAnswered =
+            span.end - end <= kWakeUp && (after == active.end() || after->start - span.end >= span.end - end);
         const bool takesTurns = span.length() >= kLongSilence && (isPrompt || isAnswered);
         if ((takesTurns ||
              (isWoken || isFollowed ? kLeastOfWoken : kLeast) * (end - start) >= span.length()) &&

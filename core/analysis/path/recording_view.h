@@ -28,8 +28,9 @@ struct RecordingView {
     TextOf textOf;
     std::function<KernelFamily(const DeviceEvent&)> familyOf = {}; ///< of kernels and copies; none: by name
     UsualLags usual = {};                                          ///< LaunchLag::usual() of the recording
-    std::optional<Nanoseconds> shortestBatchFetch = {}; ///< of a batch from DataLoader processes, in the whole recording
-    bool onGpu = true;                            ///< whether the run used a GPU; false: ops are the work
+    std::optional<Nanoseconds> shortestBatchFetch =
+        {};            ///< of a batch from DataLoader processes, in the whole recording
+    bool onGpu = true; ///< whether the run used a GPU; false: ops are the work
 };
 
 /// Describes an activity of a recorded graph.
