@@ -400,14 +400,7 @@ void HostActivities::addActivities(std::size_t index)
         }
         if (innermost && innermost->call)
             if (const auto end = awaited(lane, *innermost->call, span.time)) {
-                // After the device has finished, cudaFree still has its own work to do.
-                // A call that waited for a place in the queue, or to stage a copy, still has to launch.
-                const bool launches = part == PathPart::Launch &&
-                                      view_.device[end->event].correlation != innermost->call->correlation;
-                const PathPart rest = part == PathPart::Host || launches ? part : PathPart::Synchronization;
-                const Timestamp from = std::max(end->time, span.time.start);
-                parts_.depend(end->activity, addSpan(lane, {from, span.time.end}, rest, source),
-                              Cause::Device);
+                addWaited(lane, *innermost->call, span.time, part, source, *end);
                 continue;
             }
         if (innermost && innermost->call)
@@ -429,6 +422,24 @@ void HostActivities::addActivities(std::size_t index)
         handOver->to = lane.ended.front().activity;
         handOvers_.push_back(*handOver);
     }
+}
+
+/// A call that waits until `end`.
+void HostActivities::addWaited(Lane& lane, const ApiCall& call, Interval span, PathPart part,
+                               std::uint32_t source, const DeviceActivities::End& end)
+{
+    // After the device has finished, cudaFree still has its own work to do.
+    // A call that waited for a place in the queue, or to stage a copy, still has to launch.
+    const bool launches = part == PathPart::Launch && view_.device[end.event].correlation != call.correlation;
+    const PathPart rest = part == PathPart::Host || launches ? part : PathPart::Synchronization;
+    const Timestamp from = std::max(end.time, span.start);
+    // A call that waits for a place also takes the time of one that does not: what it does not need after the wait, before it.
+    if (const auto room = queues_.makesRoomFor(call.correlation.value);
+        launches && room && room->event == end.event)
+        if (const Nanoseconds before = std::min(room->shortestCall - (span.end - from), from - span.start);
+            before > Nanoseconds(0))
+            addSpan(lane, {span.start, span.start + before}, part, source);
+    parts_.depend(end.activity, addSpan(lane, {from, span.end}, rest, source), Cause::Device);
 }
 
 void HostActivities::addCollective(Lane& lane, Interval span, const Event& event)
@@ -472,9 +483,9 @@ std::optional<DeviceActivities::End> HostActivities::awaited(const Lane& lane, c
                 return *(end - 1);
     // A copy takes a place in the queue as a kernel does.
     if ((call.kind == ApiKind::Launch || isCopy) && call.correlation)
-        if (const auto event = queues_.makesRoomFor(call.correlation.value);
-            event && view_.device[*event].end <= span.end)
-            return endOf(*event);
+        if (const auto room = queues_.makesRoomFor(call.correlation.value);
+            room && view_.device[room->event].end <= span.end)
+            return endOf(room->event);
     return {};
 }
 

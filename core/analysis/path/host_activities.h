@@ -93,6 +93,8 @@ private:
     void addActivities(std::size_t lane);
     void addLoadings(Lane& lane, std::size_t index);
     void letTakesMakeRoom(const Lane& lane);
+    void addWaited(Lane& lane, const ApiCall& call, Interval span, PathPart part, std::uint32_t source,
+                   const DeviceActivities::End& end);
     void addCollective(Lane& lane, Interval span, const Event& event);
     void addHandOvers();
     void addCollectives();

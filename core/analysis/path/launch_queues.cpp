@@ -48,13 +48,14 @@ LaunchQueues::LaunchQueues(const RecordingView& view)
     }
     for (auto& [stream, commands] : streams) {
         std::ranges::stable_sort(commands, {}, &Command::start);
-        if (const std::optional<std::size_t> depth = depthOf(commands))
-            for (std::size_t i = *depth; i < commands.size(); ++i)
-                rooms_.emplace(commands[i].correlation, commands[i - *depth].event);
+        if (const std::optional<Queue> queue = queueOf(commands))
+            for (std::size_t i = queue->depth; i < commands.size(); ++i)
+                rooms_.emplace(commands[i].correlation,
+                               Room{commands[i - queue->depth].event, queue->shortestCall});
     }
 }
 
-std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& commands)
+std::optional<LaunchQueues::Queue> LaunchQueues::queueOf(const std::vector<Command>& commands)
 {
     std::vector<Nanoseconds> lengths;
     for (const Command& command : commands)
@@ -66,6 +67,7 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
     const auto quarter = lengths.begin() + std::ssize(lengths) / 4;
     std::ranges::nth_element(lengths, quarter);
     const Nanoseconds longCall = std::clamp(kTimesUsual * *quarter, kLongCall, kLongestCall);
+    const Nanoseconds shortestCall = *std::min_element(lengths.begin(), std::next(quarter));
     std::map<std::size_t, std::size_t> counts; // of calls, by depth
     std::size_t all = 0;
     std::size_t most = 0; // commands that the stream held
@@ -92,10 +94,11 @@ std::optional<std::size_t> LaunchQueues::depthOf(const std::vector<Command>& com
         return {};
     // One or two calls show the number if the stream never held more.
     const bool isFull = usual->second == all && hasCertain && usual->first == most;
-    return usual->second >= kFewestCalls || isFull ? std::optional(usual->first) : std::nullopt;
+    return usual->second >= kFewestCalls || isFull ? std::optional(Queue{usual->first, shortestCall})
+                                                   : std::nullopt;
 }
 
-std::optional<std::size_t> LaunchQueues::makesRoomFor(std::uint32_t correlation) const
+std::optional<LaunchQueues::Room> LaunchQueues::makesRoomFor(std::uint32_t correlation) const
 {
     const auto found = rooms_.find(correlation);
     return found == rooms_.end() ? std::nullopt : std::optional(found->second);

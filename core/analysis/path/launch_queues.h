@@ -19,8 +19,13 @@ class LaunchQueues {
 public:
     explicit LaunchQueues(const RecordingView& view);
 
-    /// The device event whose end makes room for what a call launches, by the correlation of the call.
-    std::optional<std::size_t> makesRoomFor(std::uint32_t correlation) const;
+    /// What a call waits for that finds the queue of its stream full.
+    struct Room {
+        std::size_t event = 0;       ///< index of the device event whose end makes room
+        Nanoseconds shortestCall{0}; ///< for this stream: what a call takes that does not wait
+    };
+    /// By the correlation of the call.
+    std::optional<Room> makesRoomFor(std::uint32_t correlation) const;
 
 private:
     /// What one call launched on a stream.
@@ -32,9 +37,13 @@ private:
         std::size_t event = 0; ///< that ends last
     };
 
-    static std::optional<std::size_t> depthOf(const std::vector<Command>& commands);
+    struct Queue {
+        std::size_t depth = 0; ///< commands that it holds
+        Nanoseconds shortestCall{0};
+    };
+    static std::optional<Queue> queueOf(const std::vector<Command>& commands);
 
-    std::unordered_map<std::uint32_t, std::size_t> rooms_; ///< by correlation: index of a device event
+    std::unordered_map<std::uint32_t, Room> rooms_; ///< by correlation
 };
 
 } // namespace tilescope::analysis

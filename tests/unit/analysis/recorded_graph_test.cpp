@@ -285,6 +285,12 @@ TEST_F(RecordedPath, ALaunchWaitsWhileTheQueueOfItsStreamIsFull)
         const PathParts parts = partsOf(pathOf(trace, 0, (host + 4) * kMicro));
         EXPECT_EQ(parts[PathPart::Compute], Nanoseconds((kernels - 3) * 50 * kMicro)) << kernels;
         EXPECT_EQ(parts[PathPart::Unexplained], Nanoseconds(0));
+        // However long it waits, a call takes as long as one that does not wait, before and after the wait.
+        Nanoseconds launching{0};
+        for (std::uint32_t i = 0; i < recorded_.graph.activities().size(); ++i)
+            if (recorded_.sourceOf(i).kind == PathSource::Kind::Call)
+                launching += recorded_.graph.activities()[i].time.length();
+        EXPECT_EQ(launching, Nanoseconds(kernels * 2 * kMicro));
     }
 }
 
