@@ -2,6 +2,7 @@
 
 #include "ui/kit/copy_menu.h"
 #include "ui/kit/elided_text.h"
+#include "ui/kit/hatch.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/kit/table_delegate.h"
@@ -48,8 +49,7 @@ void fillPart(QPainter& painter, const QRectF& box, query::Hue hue)
     const Palette& p = colours();
     if (hue != query::Hue::GapUnexplained)
         return painter.fillRect(box, p.hue(hue));
-    painter.fillRect(box, p.surface);
-    painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
+    fillHatched(painter, box, p.strongLine, p.surface);
     painter.setPen(p.strongLine);
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));

@@ -1,6 +1,7 @@
 #include "ui/ranks/rank_lanes_painter.h"
 
 #include "ui/kit/elided_text.h"
+#include "ui/kit/hatch.h"
 #include "ui/kit/number_text.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/box_runs.h"
@@ -27,8 +28,7 @@ bool isIdle(query::Hue hue)
 void fillWaiting(QPainter& painter, const QRectF& box)
 {
     const QColor colour = colours().hue(query::Hue::Collective);
-    painter.fillRect(box, blend(colour, colours().surface, 0.18));
-    painter.fillRect(box, QBrush(blend(colour, colours().surface, 0.75), Qt::BDiagPattern));
+    fillHatched(painter, box, blend(colour, colours().surface, 0.75), blend(colour, colours().surface, 0.18));
 }
 
 } // namespace
@@ -312,7 +312,7 @@ void RankLanesPainter::drawLegend(QPainter& painter) const
         const query::Hue hue(each);
         key(QString::fromUtf8(query::hueWord(hue)), [&](const QRectF& box) {
             if (hue == query::Hue::GapUnexplained)
-                painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
+                fillHatched(painter, box, p.strongLine, p.surface);
             else
                 painter.fillRect(box, boxColours.of(kinds[each], hue, 0, BoxRun::kLevels));
         });

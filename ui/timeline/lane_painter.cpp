@@ -1,5 +1,7 @@
 #include "ui/timeline/lane_painter.h"
 
+#include "ui/kit/hatch.h"
+
 #include <QPainter>
 
 #include <algorithm>
@@ -46,9 +48,7 @@ void PainterTarget::fill(int left, int right, int top, int bottom, QRgb colour)
 
 void PainterTarget::hatch(int left, int right, int top, int bottom, QRgb colour, QRgb ground)
 {
-    const QRect rect(left, top, right - left, bottom - top);
-    painter_.fillRect(rect, QColor(ground));
-    painter_.fillRect(rect, QBrush(QColor(colour), Qt::BDiagPattern));
+    fillHatched(painter_, QRectF(left, top, right - left, bottom - top), QColor(colour), QColor(ground));
 }
 
 void CutTarget::fill(int left, int right, int top, int bottom, QRgb colour)

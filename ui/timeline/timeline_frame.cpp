@@ -3,6 +3,7 @@
 #include "core/query/kernels/kernel_stats.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/elided_text.h"
+#include "ui/kit/hatch.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/text_cache.h"
 #include "ui/kit/tone.h"
@@ -146,7 +147,7 @@ void putIdleShares(QPainter& painter, double& x, const QRect& area, const Timeli
             return;
         const QRectF swatch(x, area.center().y() - side / 2, side, side);
         if (hue == Hue::GapUnexplained) {
-            painter.fillRect(swatch, QBrush(p.hue(hue), Qt::BDiagPattern));
+            fillHatched(painter, swatch, p.hue(hue), p.surface);
             painter.setPen(p.strongLine);
             painter.drawRect(swatch.adjusted(0, 0, -1, -1));
         } else {

@@ -1,6 +1,7 @@
 #include "ui/waiting/mean_step_bar.h"
 
 #include "ui/kit/elided_text.h"
+#include "ui/kit/hatch.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 #include "ui/theme/theme.h"
@@ -33,8 +34,7 @@ void fillPart(QPainter& painter, const QRectF& box, query::Hue hue)
     const Palette& p = colours();
     if (hue != query::hueOfCause(analysis::HostCause::Unexplained))
         return painter.fillRect(box, p.hue(hue));
-    painter.fillRect(box, p.surface);
-    painter.fillRect(box, QBrush(p.strongLine, Qt::BDiagPattern));
+    fillHatched(painter, box, p.strongLine, p.surface);
 }
 
 } // namespace
