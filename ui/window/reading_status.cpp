@@ -8,16 +8,7 @@
 #include <QLabel>
 #include <QPushButton>
 
-#include <chrono>
-
 namespace tilescope::ui {
-
-namespace {
-
-constexpr std::chrono::milliseconds kBetweenLooks{250};
-constexpr std::chrono::milliseconds kShort{500};
-
-} // namespace
 
 ReadingStatus::ReadingStatus(QWidget* parent)
     : QWidget(parent), words_(new QLabel), stop_(new QPushButton(tr("Stop reading")))
@@ -45,9 +36,9 @@ ReadingStatus::ReadingStatus(QWidget* parent)
 void ReadingStatus::look()
 {
     const auto reading = RunningJobs::all().reading();
-    if (reading && reading->longest >= kShort)
+    if (reading && reading->longest >= kSilence)
         words_->setText(tr("%1 read").arg(counted(reading->events, "event")));
-    setVisible(reading && reading->longest >= kShort);
+    setVisible(reading && reading->longest >= kSilence);
     if (RunningJobs::all().isEmpty())
         timer_.stop();
 }

@@ -76,7 +76,8 @@ TEST_F(ReadingStatusTest, StopsReading)
 TEST_F(ReadingStatusTest, IsSilentWhereNothingIsRead)
 {
     read(0);
-    QTest::qWait(1200); // longer than it waits for a job that reads
+    constexpr auto kUntilSaid = ReadingStatus::kSilence + 2 * ReadingStatus::kBetweenLooks;
+    QTest::qWait(int(kUntilSaid.count())); // by then it would say that a job reads
     EXPECT_FALSE(status_.isVisible());
     mayEnd_ = true;
     ASSERT_TRUE(QTest::qWaitFor([this] { return isDone_; }, kTimeoutMs));
