@@ -7,6 +7,7 @@
 #include "ui/jobs/job_tracker.h"
 #include "ui/kernels/kernel_rows.h"
 #include "ui/kernels/kernels_page.h"
+#include "ui/kit/controls.h"
 #include "ui/kit/exporter.h"
 #include "ui/kit/table_view.h"
 #include "ui/overview/flag_list.h"
@@ -273,6 +274,30 @@ TEST_F(WindowTest, WhateverTakesTheKeyboardHasANameAndTabReachesIt)
             wanted.erase(at);
         EXPECT_TRUE(wanted.empty()) << name.toStdString() << ": Tab never reaches " << wanted.size() << " of "
                                     << all;
+    }
+}
+
+TEST_F(WindowTest, TabGoesThroughTheToolsOfEveryPage)
+{
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{1}}, {file, RunId{2}}});
+    for (const QString& name : window_.pageNames()) {
+        window_.showPage(name);
+        waitUntilSettled();
+        std::set<QWidget*> wanted;
+        for (ToolBar* tools : window_.currentPage()->findChildren<ToolBar*>())
+            for (QWidget* tool : tools->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+                if (tool->isVisible() && tool->isEnabled() && (tool->focusPolicy() & Qt::TabFocus) != 0)
+                    wanted.insert(tool);
+        std::set<const QWidget*> seen;
+        while (seen.insert(QApplication::focusWidget()).second) {
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+            ASSERT_NE(QApplication::focusWidget(), nullptr);
+            wanted.erase(QApplication::focusWidget());
+        }
+        for (const QWidget* tool : wanted)
+            ADD_FAILURE() << name.toStdString() << ": Tab never reaches the "
+                          << tool->metaObject()->className() << ' ' << tool->accessibleName().toStdString();
     }
 }
 

@@ -204,7 +204,7 @@ void ExperimentPage::assemble()
     connect(&bar_->queueList(), &QueueList::placeWanted, this, &ExperimentPage::setHost);
     for (SweepQueue* queue : queues_->all())
         addView(*queue);
-    setFocusProxy(editor_->textField());
+    setFocusTarget(editor_->textField());
     const QSettings settings;
     arranged_ = splitter_->restoreState(settings.value(QStringLiteral("experiment/splitter")).toByteArray());
     view_->splitter().restoreState(settings.value(QStringLiteral("experiment/runs")).toByteArray());

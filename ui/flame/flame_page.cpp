@@ -134,7 +134,7 @@ FlamePage::FlamePage(Workspace& workspace, QWidget* parent)
     page->setLayout(margins);
     stack_->addWidget(page);
     layout->addWidget(stack_, 1);
-    setFocusProxy(view_);
+    setFocusTarget(view_);
     leadOut(*find_, *view_);
     connect(view_, &FlameView::menuWanted, this, &FlamePage::openMenu);
     connect(view_, &FlameView::selectionChanged, this, &FlamePage::showSelection);

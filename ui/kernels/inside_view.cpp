@@ -82,7 +82,6 @@ InsideView::InsideView(QWidget* parent) : QWidget(parent), stack_(new MessageSta
     area->setWidget(page);
     stack_->addWidget(area);
     layout->addWidget(stack_, 1);
-    setFocusProxy(source_);
 }
 
 QWidget* InsideView::makeTools()

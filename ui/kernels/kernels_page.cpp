@@ -99,7 +99,7 @@ KernelsPage::KernelsPage(Workspace& workspace, QWidget* parent)
     grouping_->setAccessibleName(tr("Group by"));
     table_->sortByColumn(int(KernelColumn::Total), Qt::DescendingOrder);
     leadOut(*filter_, *table_);
-    setFocusProxy(table_);
+    setFocusTarget(table_);
     connect(table_, &TableView::chosen, this, &KernelsPage::chooseLine);
     connect(table_, &TableView::activatedRow, this, &KernelsPage::openLine);
     connect(&workspace, &Workspace::kernelChanged, this, &KernelsPage::followKernel);
@@ -135,7 +135,7 @@ bool KernelsPage::isInside() const
 void KernelsPage::showInside(bool isInside)
 {
     views_->setCurrentIndex(isInside ? 1 : 0);
-    setFocusProxy(isInside ? static_cast<QWidget*>(inside_) : table_);
+    setFocusTarget(isInside ? &inside_->source() : table_);
     if (!isInside)
         return;
     loadInside();

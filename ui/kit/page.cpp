@@ -50,21 +50,22 @@ QString Page::processSentence() const
 
 void Page::takeFocus()
 {
-    QWidget* target = focusProxy();
-    if (target == nullptr || target->isVisible())
+    if (focusTarget_ == nullptr)
         return setFocus();
+    if (focusTarget_->isVisible())
+        return focusTarget_->setFocus();
     // Until then, the stack of pages has the focus, so that no field receives the page's keys.
-    target->removeEventFilter(this);
-    target->installEventFilter(this);
+    focusTarget_->removeEventFilter(this);
+    focusTarget_->installEventFilter(this);
     parentWidget()->setFocus();
 }
 
 bool Page::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == focusProxy() && event->type() == QEvent::Show) {
-        focusProxy()->removeEventFilter(this);
+    if (watched == focusTarget_ && event->type() == QEvent::Show) {
+        focusTarget_->removeEventFilter(this);
         if (window()->focusWidget() == parentWidget())
-            focusProxy()->setFocus();
+            focusTarget_->setFocus();
     }
     return QWidget::eventFilter(watched, event);
 }

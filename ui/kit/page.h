@@ -51,6 +51,9 @@ protected:
     virtual bool followsProcess() const { return false; }
 
     Workspace& workspace() const { return workspace_; }
+    /// Sets what has the keys when the page is shown. It is no focus proxy: Tab would go from the page to it, past the
+    /// tools before it.
+    void setFocusTarget(QWidget* target) { focusTarget_ = target; }
     /// The message while no run is selected: the problem of a file, or what to do.
     /// \param fills  what would fill the page, as a sentence
     QString emptyText(const QString& fills) const;
@@ -62,6 +65,7 @@ private:
     void grow();
 
     Workspace& workspace_;
+    QWidget* focusTarget_ = nullptr;
     bool stale_ = true;
     bool behind_ = false; // its content is correct but no longer complete
 };

@@ -124,7 +124,7 @@ RanksPage::RanksPage(Workspace& workspace, QWidget* parent)
     page->setAutoFillBackground(false);
     stack_->addWidget(scroll);
     layout->addWidget(stack_, 1);
-    setFocusProxy(collectives_);
+    setFocusTarget(collectives_);
 }
 
 QWidget* RanksPage::makeTools()

@@ -89,7 +89,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     column->addWidget(splitter_, 1);
     stack_->addWidget(splitter_->parentWidget());
     layout->addWidget(stack_, 1);
-    setFocusProxy(view_);
+    setFocusTarget(view_);
 
     rememberSoon_.setSingleShot(true);
     connectParts();

@@ -120,7 +120,7 @@ WaitingPage::WaitingPage(Workspace& workspace, QWidget* parent)
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     stack_->addWidget(area);
     layout->addWidget(stack_, 1);
-    setFocusProxy(lines_);
+    setFocusTarget(lines_);
     leadOut(*find_, *lines_);
     connect(view_, &FlameView::selectionChanged, this, &WaitingPage::describeBox);
     connect(view_, &FlameView::zoomChanged, this,

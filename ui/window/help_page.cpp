@@ -111,7 +111,7 @@ HelpPage::HelpPage(Workspace& workspace, std::function<QString()> keys, QWidget*
             browser_->scrollToAnchor(link.fragment());
     });
     connect(&Theme::instance(), &Theme::changed, this, &HelpPage::render);
-    setFocusProxy(browser_);
+    setFocusTarget(browser_);
     leadOut(*find_, *browser_);
     showTopic(QStringLiteral("start"));
 }
