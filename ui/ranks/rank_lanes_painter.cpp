@@ -221,13 +221,16 @@ void RankLanesPainter::drawLateness(QPainter& painter) const
         painter.drawLine(QPointF(x, y), QPointF(x + towards, y - 3));
         painter.drawLine(QPointF(x, y), QPointF(x + towards, y + 3));
     }
-    const QString text = tr("%1 after the first").arg(timeText(collective.afterFirst));
-    const double width = metrics.horizontalAdvance(text) + sizes().of(8);
-    if (width + sizes().of(20) > to - from)
+    const QString amount = timeText(collective.afterFirst);
+    for (const QString& text : {tr("%1 after the first").arg(amount), amount}) {
+        const double width = metrics.horizontalAdvance(text) + sizes().of(8);
+        if (width + sizes().of(20) > to - from)
+            continue;
+        const QRectF label((from + to - width) / 2, row.top(), width, row.height());
+        painter.fillRect(label, p.surface);
+        painter.drawText(label, Qt::AlignCenter, text);
         return;
-    const QRectF label((from + to - width) / 2, row.top(), width, row.height());
-    painter.fillRect(label, p.surface);
-    painter.drawText(label, Qt::AlignCenter, text);
+    }
 }
 
 void RankLanesPainter::drawTitles(QPainter& painter) const

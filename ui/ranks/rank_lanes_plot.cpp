@@ -156,6 +156,15 @@ std::optional<RankLanesPlot::Place> RankLanesPlot::partAt(const QPointF& at) con
                 nearest = Place{rank, &part};
             }
         }
+        if (!nearest && marked_ && lanes_.collectives[*marked_].last == lanes_.ranks[rank].title) {
+            // The arrow of lateness belongs to the part at which it ends.
+            const RankLanes::Collective& collective = lanes_.collectives[*marked_];
+            const double time = frame.timeAt(at.x());
+            if (const RankLanes::Part* part = lanes_.partOf(rank, *marked_);
+                part != nullptr && time >= collective.first &&
+                time <= collective.first + collective.afterFirst)
+                nearest = Place{rank, part};
+        }
         return nearest;
     }
     return {};

@@ -214,6 +214,7 @@ class Keyboard:
 
     def late_rank(self):
         self.open("Open", RANKS)
+        self.desktop.window(f"{RANKS} – Tilescope")
         self.desktop.press("ctrl+8")
         self.outcomes.late_rank()
         self.desktop.tab_to("Lanes of the ranks")
@@ -232,6 +233,7 @@ class Keyboard:
 
     def delete_and_undo(self):
         self.open("Open", FILE)
+        self.desktop.window(f"{FILE} – Tilescope")
         self.desktop.press("ctrl+1")
         self.outcomes.open_file()
         self.desktop.press("ctrl+l")
