@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -44,32 +45,41 @@ TableData sectionTable(const exchange::Table& table, std::size_t most)
     data.rows.resize(count);
     for (std::size_t row = 0; row < count; ++row)
         data.rows[row].id = std::int64_t(row);
+    // Columns may share a unit, which is known only when all of them are.
+    struct Shown {
+        const exchange::Column* column;
+        std::vector<exchange::Cell> cells = {};
+        std::shared_ptr<const Unit> unit = {};
+        bool isNumber = false;
+    };
+    std::vector<Shown> columns;
     ColumnUnits units;
-    bool hasWide = false;
     for (const exchange::Column& column : table.columns) {
         if (column.audience == exchange::Audience::Programs)
             continue;
-        std::vector<exchange::Cell> cells;
+        Shown& shown = columns.emplace_back(Shown{.column = &column});
         double largest = 0;
-        bool isNumber = false;
         for (std::size_t row = 0; row < count; ++row) {
-            cells.push_back(column.cell(row));
-            if (const std::optional<double> number = numberOf(cells.back())) {
-                isNumber = true;
+            shown.cells.push_back(column.cell(row));
+            if (const std::optional<double> number = numberOf(shown.cells.back())) {
+                shown.isNumber = true;
                 largest = std::max(largest, *number);
             }
         }
-        const auto unit = units.add(column, largest);
+        shown.unit = units.add(column, largest);
+    }
+    bool hasWide = false;
+    for (const auto& [column, cells, unit, isNumber] : columns) {
         qsizetype longest = 0;
         for (std::size_t row = 0; row < count; ++row) {
-            data.rows[row].cells.push_back(makeCell(cells[row], column, *unit));
+            data.rows[row].cells.push_back(makeCell(cells[row], *column, *unit));
             longest = std::max(longest, data.rows[row].cells.back().text.size());
         }
-        const bool isWide = column.elidable && !hasWide;
+        const bool isWide = column->elidable && !hasWide;
         hasWide = hasWide || isWide;
-        data.columns.push_back(makeColumn(titleIn(titleOf(column), *unit),
+        data.columns.push_back(makeColumn(titleIn(titleOf(*column), *unit),
                                           isNumber ? TableColumn::Kind::Number : TableColumn::Kind::Text, 0,
-                                          column.keep == 0));
+                                          column->keep == 0));
         if (!isWide)
             data.columns.back().width = widthFor(std::max(longest, data.columns.back().title.size()));
     }

@@ -11,6 +11,7 @@
 #include "core/exchange/work/work_columns.h"
 #include "tests/support/fake_memory.h"
 #include "ui/kit/run_columns.h"
+#include "ui/kit/section_table.h"
 
 #include <gtest/gtest.h>
 
@@ -202,6 +203,22 @@ TEST(Columns, OfFindingsAreThoseOfTheTerminal)
         .atStake = Nanoseconds(2'000'000), .sentence = "Launches wait.", .remedy = "Compile."};
     const exchange::AdviceColumns of(table);
     expectSameColumns<query::Advice>({finding}, {of.rule, of.atStake, of.percent, of.sentence, of.remedy});
+}
+
+TEST(Columns, OfASectionThatAreComparedHaveOneUnit)
+{
+    exchange::Table table{.rows = 1};
+    for (const double time : {834e3, 803e3, 1.58e6})
+        table.columns.push_back({.title = "time",
+                                 .cell = [time](std::size_t) { return exchange::Cell(time); },
+                                 .unit = quantity::Unit::Nanoseconds,
+                                 .unitGroup = 1});
+    const TableData window = sectionTable(table);
+    ASSERT_EQ(window.columns.size(), 3U);
+    for (const TableColumn& column : window.columns)
+        EXPECT_EQ(column.title, QStringLiteral("Time, ms"));
+    EXPECT_EQ(window.rows[0].cells[0].text, QStringLiteral("0.834"));
+    EXPECT_EQ(window.rows[0].cells[2].text, QStringLiteral("1.58"));
 }
 
 } // namespace
