@@ -92,7 +92,13 @@ TEST_F(MemoryWindow, ThePredictedPeakStandsBesideTheMeasuredOne)
     const std::optional<std::int64_t> predicted = page_->areas().runs().front().predicted;
     ASSERT_TRUE(predicted);
     EXPECT_GT(*predicted, 0);
-    EXPECT_TRUE(words().contains(QStringLiteral("at the peak, predicted ") + byteText(double(*predicted))))
+    EXPECT_TRUE(words().contains(QStringLiteral(", predicted ") + byteText(double(*predicted))))
+        << words().toStdString();
+    const std::optional<std::int64_t> timed = page_->areas().runs().front().timedPeak;
+    ASSERT_TRUE(timed);
+    const QString inTimedSteps = byteText(double(*timed)) + QStringLiteral(" in the timed steps");
+    EXPECT_EQ(words().contains(inTimedSteps),
+              byteText(double(*timed)) != byteText(double(history_->allocated.at(history_->peakTime))))
         << words().toStdString();
     choose(QStringLiteral("Instant"), 2);
     EXPECT_FALSE(words().contains(QStringLiteral("predicted"))) << "only the peak is predicted";

@@ -131,6 +131,7 @@ void MemoryAreas::drawAreas(QPainter& painter, const QRect& plot) const
     const MemoryRun& run = runs_.front();
     const query::MemoryGroups whole = groups_ ? query::MemoryGroups{} : outlineGroups(run);
     const query::MemoryGroups& groups = groups_ ? *groups_ : whole;
+    const std::vector<Swatch> swatches = swatchesOf(groups);
     const Columns columns = columnsOf(run, groups, plot.width());
     std::vector<ColumnBand> bands(columns.stacks.size(), ColumnBand{0, plot.bottom() + 1});
     std::vector<std::int64_t> sums(columns.stacks.size(), 0);
@@ -142,8 +143,7 @@ void MemoryAreas::drawAreas(QPainter& painter, const QRect& plot) const
             any = any || bands[i].top < bands[i].bottom;
         }
         if (any)
-            fillBands(painter, plot.left() + columns.first, bands,
-                      colourOf(swatchOfGroup(groups.grouping, groups.names[group]), colours()));
+            fillBands(painter, plot.left() + columns.first, bands, colourOf(swatches[group], colours()));
         for (ColumnBand& band : bands)
             band.bottom = band.top; // the next group starts there
     }

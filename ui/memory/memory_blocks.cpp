@@ -64,6 +64,7 @@ void MemoryBlocks::show(const MemoryRun& run, std::shared_ptr<const query::Memor
                       layout_->placing == layout->placing && low_ > 0;
     run_ = run;
     groups_ = std::move(groups);
+    swatches_ = groups_ ? swatchesOf(*groups_) : std::vector<Swatch>();
     layout_ = std::move(layout);
     levels_ = std::move(levels);
     if (!same && layout_)
@@ -126,7 +127,7 @@ query::MemoryFrame MemoryBlocks::frameOf(const QRect& plot) const
 
 QColor MemoryBlocks::colourOfGroup(std::size_t group) const
 {
-    return colourOf(swatchOfGroup(groups_->grouping, groups_->names[group]), colours());
+    return colourOf(swatches_[group], colours());
 }
 
 void MemoryBlocks::setBytes(double low, double high)

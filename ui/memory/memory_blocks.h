@@ -71,6 +71,7 @@ private:
 
     std::optional<MemoryRun> run_;
     std::shared_ptr<const query::MemoryGroups> groups_;
+    std::vector<Swatch> swatches_; ///< of the groups
     std::shared_ptr<const query::MemoryLayout> layout_;
     std::shared_ptr<const query::MemoryLevels> levels_;
     query::MemoryDrawer drawer_;

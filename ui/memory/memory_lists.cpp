@@ -93,7 +93,7 @@ void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, quer
                        const Instant& instant, bool strips)
 {
     const auto by = MemoryTable(sharesBy_->current());
-    auto known = by == MemoryTable::Op ? nullptr : groups[std::size_t(by)];
+    auto known = groups[std::size_t(by)];
     listing_.start(
         [run, by, known, strips, colours, coloured = groups[std::size_t(colours)], list = list(),
          time = instant.time](const query::Cancelled& cancelled) mutable {

@@ -63,7 +63,7 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     layout->addWidget(makeTools());
     layout->addWidget(stack_, 1);
     stack_->addWidget(makePanels());
-    setFocusProxy(areas_);
+    setFocusTarget(areas_);
     connectParts();
 }
 
@@ -461,13 +461,13 @@ void MemoryPage::fillLegend()
     };
     std::vector<MemoryLegend::Entry> entries;
     if (const auto& groups = groups_[std::size_t(grouping())]) {
+        const std::vector<Swatch> swatches = swatchesOf(*groups);
         for (std::size_t i = 0; i < groups->names.size(); ++i)
             if (!groups->curves[i]->empty() && groups->curves[i]->value(groups->curves[i]->peak()) > 0)
-                entries.push_back({swatchOfGroup(groups->grouping, groups->names[i]),
-                                   QString::fromStdString(groups->names[i]),
+                entries.push_back({swatches[i], QString::fromStdString(groups->names[i]),
                                    bytesAt(first, *groups->curves[i])});
     } else {
-        entries.push_back({swatchOfGroup(query::MemoryGrouping::Category, "unattributed"),
+        entries.push_back({Swatch::ofCategory(QStringLiteral("unattributed")),
                            tr("%1 (reading categories…)").arg(first.countWord()),
                            bytesAt(first, first.history->allocated)});
     }
@@ -542,8 +542,12 @@ QString MemoryPage::summaryWords(std::optional<std::int64_t> allocatedSize) cons
     words += instantKind_ == Instant::Peak
                  ? (run.span ? tr(" at the peak within the time filter") : tr(" at the peak"))
                  : tr(" at %1").arg(timeText(axis_.instant()));
-    if (run.predicted && instantKind_ == Instant::Peak && !run.span)
+    if (run.predicted && instantKind_ == Instant::Peak && !run.span) {
+        // Traced steps are other ones and may need less.
+        if (run.timedPeak && byteText(double(*run.timedPeak)) != byteText(double(bytes)))
+            words += tr(", %1 in the timed steps").arg(byteText(double(*run.timedPeak)));
         words += tr(", predicted %1 allocated").arg(byteText(double(*run.predicted)));
+    }
     return words;
 }
 

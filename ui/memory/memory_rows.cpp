@@ -73,20 +73,80 @@ Tally tallyAt(const MemoryRun& run, MemoryTable by, const query::MemoryGroups* g
     return tally;
 }
 
-Swatch swatchOf(MemoryTable by, const std::string& key)
+bool isSame(const Swatch& a, const Swatch& b)
 {
-    switch (by) {
-    case MemoryTable::Category:
-        return swatchOfGroup(query::MemoryGrouping::Category, key);
-    case MemoryTable::Phase:
-        return swatchOfGroup(query::MemoryGrouping::Phase, key);
-    case MemoryTable::Module:
-        return swatchOfGroup(query::MemoryGrouping::Module, key);
-    case MemoryTable::Op:
-        return swatchOfGroup(query::MemoryGrouping::Op, key);
-    }
-    return Swatch::neutral();
+    return a.kind == b.kind && a.hue == b.hue && a.category == b.category;
 }
+
+// Grey: blocks that belong to no group.
+bool isFixed(const Swatch& swatch)
+{
+    return swatch.kind == Swatch::Kind::Category || isSame(swatch, Swatch::of(query::Hue::Other));
+}
+
+// The colour that a name has if no other group has it; of no kind if the name tells none.
+Swatch ownSwatch(query::MemoryGrouping grouping, std::string_view name)
+{
+    using query::Hue;
+    if (name == query::kUnattributed || grouping == query::MemoryGrouping::Category)
+        return Swatch::ofCategory(QString::fromUtf8(name));
+    if (name == query::kOlderGroup)
+        return Swatch::ofCategory(QStringLiteral("context"));
+    if (name == query::kNoModuleGroup || name == query::kNoPhaseGroup || name == query::kNoOpGroup)
+        return Swatch::of(Hue::Other);
+    if (const Hue hue = query::hueOfOp(name); grouping == query::MemoryGrouping::Op && hue != Hue::Other)
+        return Swatch::of(hue);
+    const std::pair<std::string_view, Hue> known[] = {
+        {"norm", Hue::Norm},          {"attention", Hue::Attention}, {"embed", Hue::Embedding},
+        {"head", Hue::Copy},          {"ffn", Hue::Matmul},          {"forward", Hue::Matmul},
+        {"backward", Hue::Reduction}, {"loss", Hue::Softmax},        {"optimizer", Hue::Optimizer},
+        {"scores", Hue::Attention},   {"softmax", Hue::Softmax}};
+    for (const auto& [word, hue] : known)
+        if (name.find(word) != std::string_view::npos)
+            return Swatch::of(hue);
+    return {};
+}
+
+// Colours of groups without one of their own: those least like the colours that names tell come first.
+std::vector<Swatch> spareSwatches()
+{
+    using query::Hue;
+    std::vector<Swatch> spare;
+    for (const Hue hue : {Hue(Hue::Elementwise), Hue(Hue::Memset), Hue(Hue::Collective), Hue(Hue::Reduction),
+                          Hue(Hue::Scan), Hue(Hue::Embedding), Hue(Hue::Norm), Hue(Hue::Softmax),
+                          Hue(Hue::Copy), Hue(Hue::Optimizer), Hue(Hue::Attention), Hue(Hue::Matmul)})
+        spare.push_back(Swatch::of(hue));
+    for (const MemoryCategory category :
+         {MemoryCategory::Gradients, MemoryCategory::Temporaries, MemoryCategory::Inputs,
+          MemoryCategory::Workspace, MemoryCategory::Optimizer, MemoryCategory::Parameters,
+          MemoryCategory::Activations})
+        spare.push_back(Swatch::ofCategory(QString::fromUtf8(wordOf(category))));
+    spare.push_back(Swatch::of(Hue::Convolution));
+    return spare;
+}
+
+// The colours of groups by name; of a group that is not among them, that of its name.
+class SwatchesByName {
+public:
+    SwatchesByName(MemoryTable by, const query::MemoryGroups* groups) : by_(by), groups_(groups)
+    {
+        if (groups != nullptr)
+            swatches_ = swatchesOf(*groups);
+    }
+    Swatch of(const std::string& name) const
+    {
+        if (groups_ != nullptr)
+            if (const auto at = std::ranges::find(groups_->names, name); at != groups_->names.end())
+                return swatches_[std::size_t(at - groups_->names.begin())];
+        const Swatch own = ownSwatch(query::MemoryGrouping(by_), name);
+        return own.kind != Swatch::Kind::None ? own : Swatch::neutral();
+    }
+
+private:
+    MemoryTable by_;
+    const query::MemoryGroups* groups_;
+    std::vector<Swatch> swatches_;
+};
 
 // A group at an instant.
 struct Share : query::MemoryGroupRow {
@@ -187,31 +247,26 @@ const query::TimelineStep* MemoryRun::stepAt(std::int64_t time) const
     return &*(after - 1);
 }
 
-Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name)
+std::vector<Swatch> swatchesOf(const query::MemoryGroups& groups)
 {
-    using query::Hue;
-    if (name == query::kUnattributed || grouping == query::MemoryGrouping::Category)
-        return Swatch::ofCategory(QString::fromStdString(name));
-    if (name == query::kOlderGroup)
-        return Swatch::ofCategory(QStringLiteral("context"));
-    if (name == query::kNoModuleGroup || name == query::kNoPhaseGroup || name == query::kNoOpGroup)
-        return Swatch::of(Hue::Other);
-    if (const Hue hue = query::hueOfOp(name); grouping == query::MemoryGrouping::Op && hue != Hue::Other)
-        return Swatch::of(hue);
-    const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
-    const std::pair<const char*, Hue> known[] = {
-        {"norm", Hue::Norm},          {"attention", Hue::Attention}, {"embed", Hue::Embedding},
-        {"head", Hue::Copy},          {"ffn", Hue::Matmul},          {"forward", Hue::Matmul},
-        {"backward", Hue::Attention}, {"loss", Hue::Softmax},        {"optimizer", Hue::Optimizer},
-        {"scores", Hue::Attention},   {"softmax", Hue::Softmax}};
-    for (const auto& [word, hue] : known)
-        if (has(word))
-            return Swatch::of(hue);
-    constexpr Hue kOthers[] = {Hue::Elementwise, Hue::Reduction, Hue::Memset, Hue::Collective};
-    std::size_t sum = 0;
-    for (const char letter : name)
-        sum += std::size_t(static_cast<unsigned char>(letter));
-    return Swatch::of(kOthers[sum % std::size(kOthers)]);
+    const std::size_t count = groups.names.size();
+    std::vector<Swatch> swatches(count);
+    const auto isTaken = [&swatches](const Swatch& swatch) {
+        return std::ranges::any_of(swatches, [&](const Swatch& taken) { return isSame(taken, swatch); });
+    };
+    for (std::size_t i = 0; i < count; ++i)
+        if (const Swatch own = ownSwatch(groups.grouping, groups.names[i]); isFixed(own) || !isTaken(own))
+            swatches[i] = own;
+    // Names without a colour of their own, and those whose colour another group has.
+    const std::vector<Swatch> spare = spareSwatches();
+    std::size_t next = 0;
+    for (Swatch& swatch : swatches) {
+        if (swatch.kind != Swatch::Kind::None)
+            continue;
+        const auto free = std::ranges::find_if_not(spare, isTaken);
+        swatch = free != spare.end() ? *free : spare[next++ % spare.size()];
+    }
+    return swatches;
 }
 
 QString blockGroup(const query::MemoryHistory& history, std::uint32_t block)
@@ -307,7 +362,8 @@ MemoryShares memoryShareRows(const MemoryRun& run, MemoryTable by, const query::
     for (const Share& share : rows)
         shares.keys.push_back(share.key);
     const TableMaker<Share> table = shareTable(by, rows);
-    shares.table = table.table(rows, [by](const Share& share) { return swatchOf(by, share.key); });
+    const SwatchesByName swatches(by, groups);
+    shares.table = table.table(rows, [&swatches](const Share& share) { return swatches.of(share.key); });
     const auto addTotal = [&](const QString& name, std::int64_t bytes) {
         TableRow row = table.row(shareOf(name.toStdString(), bytes, blocks, shares.allocated));
         row.cells[std::size_t(MemoryShareColumn::Bar)].bar = 0;
@@ -389,9 +445,10 @@ TableData tableOfBlocks(const MemoryRun& run, const std::vector<std::uint32_t>& 
         .dim = true;
     for (const auto* column : {&of.op, &of.tensor, &of.shape, &of.address, &of.code})
         table.add(*column, 130).dim = true;
+    const std::vector<Swatch> swatches = groups != nullptr ? swatchesOf(*groups) : std::vector<Swatch>{};
     TableData data = table.table(blocks, [&](std::uint32_t block) {
         return groups != nullptr
-                   ? swatchOfGroup(groups->grouping, groups->names[groups->groupOf[block]])
+                   ? swatches[groups->groupOf[block]]
                    : Swatch::ofCategory(QString::fromUtf8(wordOf(history.blocks[block].category)));
     });
     for (std::size_t i = 0; i < blocks.size(); ++i)

@@ -23,6 +23,8 @@ struct MemoryRun {
     std::vector<query::TimelineStep> steps = {};
     std::optional<std::int64_t> context = {};   ///< bytes of the device outside the allocator
     std::optional<std::int64_t> predicted = {}; ///< bytes allocated at the peak, by the spec
+    std::optional<std::int64_t> timedPeak =
+        {}; ///< bytes allocated at the peak of the timed steps, what is predicted
     bool isOutline = false;
     /// The GPUs that allocated, with titles: rank 1 GPU 1. `history` is of one of them, or of the host.
     std::vector<std::pair<DeviceIndex, QString>> gpus = {};
@@ -47,8 +49,9 @@ struct MemoryRun {
     const query::TimelineStep* stepAt(std::int64_t time) const;
 };
 
-/// The colour of a group of blocks, the same wherever it is shown.
-Swatch swatchOfGroup(query::MemoryGrouping grouping, const std::string& name);
+/// The colours of the groups, the same wherever they are shown. Two groups share one only if there are more than colours;
+/// those of categories, and of blocks outside any group, are fixed.
+std::vector<Swatch> swatchesOf(const query::MemoryGroups& groups);
 
 /// The name of a block: its tensor, otherwise the module and op that requested it.
 QString blockName(const MemoryRun& run, std::uint32_t block);
@@ -71,7 +74,7 @@ enum class MemoryShareColumn { Name, Bytes, Bar, Share, Blocks, Count };
 
 /// The allocated bytes at an instant by group, the largest first; the rows before `allocated` sum to the
 /// allocator's count. Reserved memory follows, if known. Ids are indices into `keys`.
-/// \param groups  of Category, Phase and Module; of Op not used
+/// \param groups  of the same property; of Op only for the colours, null: each op has that of its family
 struct MemoryShares {
     TableData table;
     std::vector<std::string> keys;

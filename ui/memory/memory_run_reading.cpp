@@ -85,6 +85,8 @@ std::vector<MemoryRun> readMemoryRuns(const std::vector<SelectedRun>& runs, std:
                     one.context = outside->most.count;
             if (&run == &runs.front() && one.history)
                 one.predicted = predictedPeak(reader, run);
+            if (one.predicted && run.run->result.peakAllocated)
+                one.timedPeak = run.run->result.peakAllocated->count;
             if (one.history && !one.history->empty()) {
                 addGpus(one, topology);
                 one.steps = query::tracedSteps(reader, run.key.run, one.history->origin, one.history->device);

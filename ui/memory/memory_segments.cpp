@@ -31,6 +31,7 @@ void MemorySegments::show(const MemoryRun& run, std::shared_ptr<const query::Mem
 {
     run_ = run;
     groups_ = std::move(groups);
+    swatches_ = groups_ ? swatchesOf(*groups_) : std::vector<Swatch>();
     strips_ = std::move(strips);
     message_.clear();
     fitScrollBar();
@@ -178,9 +179,7 @@ void MemorySegments::drawStrip(QPainter& painter, std::size_t index) const
             continue;
         }
         const QColor fill =
-            part.block
-                ? colourOf(swatchOfGroup(groups_->grouping, groups_->names[groups_->groupOf[*part.block]]), p)
-                : p.unattributed;
+            part.block ? colourOf(swatches_[groups_->groupOf[*part.block]], p) : p.unattributed;
         // At least one pixel, and a hairline between neighbours.
         rect.setWidth(std::max(1.0, rect.width() > 4 ? rect.width() - 1 : rect.width()));
         painter.fillRect(rect, fill);

@@ -59,6 +59,7 @@ private:
 
     std::optional<MemoryRun> run_;
     std::shared_ptr<const query::MemoryGroups> groups_;
+    std::vector<Swatch> swatches_; ///< of the groups
     std::vector<query::MemoryStrip> strips_;
     std::optional<std::uint32_t> selected_;
     std::optional<std::uint64_t> segment_;

@@ -1,8 +1,10 @@
 #include "core/exchange/import/snapshot_import.h"
 #include "tests/support/fake_memory.h"
+#include "ui/kit/table_delegate.h"
 #include "ui/memory/memory_axis.h"
 #include "ui/memory/memory_rows.h"
 #include "ui/memory/step_points.h"
+#include "ui/theme/palette.h"
 
 #include <QAbstractItemModelTester>
 
@@ -225,12 +227,40 @@ TEST(MemoryRows, TheirModelsKeepTheirPromisesWhileTheyAreChangedAndFiltered)
 TEST(MemoryGroups, KeepTheirColoursWhereverTheyAreShown)
 {
     using query::MemoryGrouping;
-    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Category, "gradients").category, QStringLiteral("gradients"));
-    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Phase, "unattributed").category, QStringLiteral("unattributed"));
-    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "attention").hue, query::Hue::Attention);
-    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "attention_norm").hue, query::Hue::Norm);
-    EXPECT_EQ(swatchOfGroup(MemoryGrouping::Module, "made up").hue,
-              swatchOfGroup(MemoryGrouping::Module, "made up").hue);
+    const auto swatches = [](MemoryGrouping grouping, const std::vector<std::string>& names) {
+        query::MemoryGroups groups;
+        groups.grouping = grouping;
+        groups.names = names;
+        return swatchesOf(groups);
+    };
+    EXPECT_EQ(swatches(MemoryGrouping::Category, {"gradients"})[0].category, QStringLiteral("gradients"));
+    EXPECT_EQ(swatches(MemoryGrouping::Phase, {"unattributed"})[0].category, QStringLiteral("unattributed"));
+    const auto modules = swatches(MemoryGrouping::Module, {"made up", "attention_norm", "attention"});
+    EXPECT_EQ(modules[1].hue, query::Hue::Norm);
+    EXPECT_EQ(modules[2].hue, query::Hue::Attention);
+    EXPECT_EQ(modules[0].hue,
+              swatches(MemoryGrouping::Module, {"made up", "attention_norm", "attention"})[0].hue);
+}
+
+TEST(MemoryGroups, ShareNoColour)
+{
+    using query::MemoryGrouping;
+    const std::vector<std::string> names[] = {
+        {"before the trace", "forward", "loss", "backward", "optimizer", "outside the phases", "attention"},
+        {"attention", "scores", "softmax", "loss", "mlp", "block", "act", "proj", "wte", "wpe", "q", "k"},
+        {"aten::mm", "aten::addmm", "aten::linear", "aten::bmm", "aten::empty", "aten::zeros"}};
+    const MemoryGrouping groupings[] = {MemoryGrouping::Phase, MemoryGrouping::Module, MemoryGrouping::Op};
+    for (std::size_t i = 0; i < std::size(groupings); ++i) {
+        query::MemoryGroups groups;
+        groups.grouping = groupings[i];
+        groups.names = names[i];
+        const std::vector<Swatch> swatches = swatchesOf(groups);
+        for (const Palette* palette : {&Palette::light(), &Palette::darkOne()})
+            for (std::size_t a = 0; a < swatches.size(); ++a)
+                for (std::size_t b = a + 1; b < swatches.size(); ++b)
+                    EXPECT_NE(colourOf(swatches[a], *palette).name(), colourOf(swatches[b], *palette).name())
+                        << names[i][a] << " and " << names[i][b];
+    }
 }
 
 TEST(MemoryAxis, RemembersWindowsAndKeepsThemNearTheData)
