@@ -2,6 +2,7 @@
 
 #include "core/analysis/kernels/kernel_families.h"
 #include "core/analysis/waiting/host_cause.h"
+#include "core/model/autograd_op.h"
 #include "core/query/calls/call_tree_filter.h"
 
 #include <algorithm>
@@ -63,7 +64,9 @@ private:
             labels_.push_back(std::move(description.shortName));
             return {index, hue};
         }
-        labels_.push_back(isIdle_ && kind == CallKind::Frame ? shortFrame(name) : name);
+        labels_.push_back(isIdle_ && kind == CallKind::Frame ? shortFrame(name)
+                          : kind == CallKind::Op             ? std::string(withoutEvaluation(name))
+                                                             : name);
         switch (kind) {
         case CallKind::Frame:
             return {index, hueOfFrame(name)};

@@ -63,6 +63,17 @@ TEST(FlameGraph, InvertedBeginsWithKernels)
     EXPECT_EQ(callers[1].amount, 30);
 }
 
+TEST(FlameGraph, AnOpOfBackwardHasTheNameOfItsNode)
+{
+    CallTreeTable table{.onGpu = true};
+    CallTree& tree = table.tree;
+    const auto op =
+        tree.child(CallTree::kRoot, CallKind::Op, "autograd::engine::evaluate_function: MmBackward0");
+    tree.add(tree.child(op, CallKind::Kernel, "gemm"), 10, 1);
+    const FlameGraph graph = flameGraph(std::move(table), false);
+    EXPECT_EQ(graph.labelOf(graph.rows[0][0].node), "MmBackward0");
+}
+
 TEST(FlameGraph, FindsNamesInEitherCaseAndCountsNestedOnesOnce)
 {
     const FlameGraph graph = flameGraph(table(), false);
