@@ -99,14 +99,16 @@ std::pair<std::size_t, bool> programOf(const std::vector<std::string>& words)
 
 std::string programTitle(std::string_view name)
 {
-    // "rank0.json.gz and 1 more" is several files.
+    // "rank0.json.gz and 1 more" is several files, "rank0 +1".
+    constexpr std::string_view kAnd = " and ";
     const std::size_t end = std::min(name.find(' '), name.size());
+    std::string_view more = name.substr(end);
+    more = more.starts_with(kAnd) ? more.substr(kAnd.size()) : std::string_view{};
     for (const std::string_view suffix : kSuffixes)
         if (const std::string_view file = name.substr(0, end);
-            file.size() > suffix.size() && file.ends_with(suffix) &&
-            (end == name.size() || name.substr(end).starts_with(" and ")))
+            file.size() > suffix.size() && file.ends_with(suffix) && (end == name.size() || !more.empty()))
             return std::string(withoutFolder(file.substr(0, file.size() - suffix.size()))) +
-                   std::string(name.substr(end));
+                   (more.empty() ? std::string() : " +" + std::string(more.substr(0, more.find(' '))));
     std::vector<std::string> words;
     try {
         words = splitShellWords(name);

@@ -35,7 +35,7 @@ TEST(ProgramTitle, NamesTheScriptOrModuleWithItsOptions)
 TEST(ProgramTitle, IsTheStemOfAnImportedFile)
 {
     const std::pair<const char*, const char*> titles[] = {
-        {"step.pt.trace.json.gz", "step"},  {"ddp_rank0.json.gz and 1 more", "ddp_rank0 and 1 more"},
+        {"step.pt.trace.json.gz", "step"},  {"ddp_rank0.json.gz and 1 more", "ddp_rank0 +1"},
         {"report1.nsys-rep", "report1"},    {"memory.pickle", "memory"},
         {"plugins/host.xplane.pb", "host"},
     };
