@@ -124,8 +124,13 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
         group.dim = true;
     }
     maker.add(of.op, 0, [](TableCell& cell, const CollectiveRow& row) {
-        if (!row.range.empty())
-            cell.text += QLatin1Char(' ') + belowStep(row.range);
+        QString where = row.range.empty() ? QString() : belowStep(row.range);
+        // A range of the library repeats the op: backward/nccl:all_reduce.
+        if (const qsizetype last = where.lastIndexOf(QLatin1Char('/')) + 1;
+            where.mid(last).endsWith(cell.text))
+            where.truncate(std::max<qsizetype>(0, last - 1));
+        if (!where.isEmpty())
+            cell.text += QLatin1Char(' ') + where;
     });
     maker.add(of.bytes, 96);
     maker.add(of.transfer, 86).tip = tr("Shortest duration among the ranks");
