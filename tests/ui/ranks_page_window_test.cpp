@@ -99,6 +99,15 @@ TEST_F(RanksPageWindow, ABarOfEachRankHasThePartsOfItsStep)
     EXPECT_EQ(exposed, 3 * testing::FakeRanks::kTransfer);
 }
 
+TEST_F(RanksPageWindow, TheLegendOfTheBarsIsWhole)
+{
+    open({.ranks = 8});
+    const QImage image = ranks().bars().grab().toImage();
+    const int bottom = image.height() - 1;
+    for (int x = 0; x < image.width(); ++x)
+        ASSERT_EQ(image.pixel(x, bottom), image.pixel(0, bottom)) << "at " << x;
+}
+
 TEST_F(RanksPageWindow, CollectivesAreThoseOfTheStep)
 {
     open({});
@@ -314,6 +323,19 @@ TEST_F(RanksPageWindow, LanesShowWhoWaitsForWhom)
     const double perPixel = lanes.length / (plot.width() - plot.partRect(0, {.start = 0}).left());
     EXPECT_NEAR(plot.partRect(0, waiting).width() * perPixel, 2e6 + testing::FakeRanks::kTransfer,
                 0.05 * 2e6);
+}
+
+TEST_F(RanksPageWindow, TheArrowOfLatenessSaysWhoIsLate)
+{
+    open({.ranks = 3, .lateRank = 1});
+    window_.resize(1600, 1000);
+    chooseStep(2);
+    const RankLanesPlot& plot = ranks().lanes();
+    const QRectF late = plot.partRect(1, *plot.lanes().partOf(1, 3));
+    const double first = plot.partRect(0, *plot.lanes().partOf(0, 3)).left();
+    moveTo(ranks().lanes(), QPointF((first + late.left()) / 2, late.center().y()).toPoint());
+    EXPECT_EQ(statusText(0),
+              QStringLiteral("all_reduce 8: rank 1 starts last, 2.00\u2009ms after the first"));
 }
 
 TEST_F(RanksPageWindow, LanesTableAndHeatMapShareOneSelection)

@@ -69,6 +69,7 @@ struct StepBarPlot::Frame {
         return {left, double(top) + double(i) * (height + gap), right - left, double(height)};
     }
     double axis(std::size_t bars) const { return bar(bars).top() - gap + sizes().of(8); }
+    double legend(std::size_t bars) const { return axis(bars) + sizes().of(26); }
 };
 
 StepBarPlot::StepBarPlot(QWidget* parent) : QWidget(parent)
@@ -100,8 +101,9 @@ int StepBarPlot::heightForWidth(int width) const
 {
     const Frame frame = frameOf({width, 0});
     const std::vector<QPointF> keys = legendPlaces(width - frame.left);
-    return std::max(1, int(bars_.size())) * (frame.height + frame.gap) + sizes().of(52) +
-           (keys.empty() ? 0 : int(keys.back().y()));
+    const double lastKeys = keys.empty() ? 0 : keys.back().y();
+    return int(std::ceil(frame.legend(std::max<std::size_t>(1, bars_.size())) + lastKeys)) +
+           QFontMetrics(Theme::instance().small()).height() + sizes().of(6);
 }
 
 void StepBarPlot::resizeEvent(QResizeEvent* event)
@@ -287,7 +289,7 @@ void StepBarPlot::drawLegend(QPainter& painter, const Frame& frame, int width) c
     const Palette& p = colours();
     painter.setFont(Theme::instance().small());
     const QFontMetrics metrics(painter.font());
-    const QPointF start(frame.left, frame.axis(bars_.size()) + sizes().of(26));
+    const QPointF start(frame.left, frame.legend(bars_.size()));
     const std::vector<const StepPart*> parts = legendParts();
     const std::vector<QPointF> places = legendPlaces(width - frame.left);
     const double side = sizes().of(9);
