@@ -75,7 +75,8 @@ void GenerationPanel::show(const OverviewData& data)
     }
     const query::GenerationTable& first = *data.runs.front().data->generation;
     QString source = QString::fromStdString(exchange::sourceText(first));
-    setSubtitle(source.remove(0, source.startsWith(QLatin1String("iterations are ")) ? 15 : 0));
+    source.remove(0, source.startsWith(QLatin1String("iterations are ")) ? 15 : 0);
+    setSubtitle(tr("%1; times are traced").arg(source));
     batches_->show(batchRows(first));
     batches_->setFixedHeight(sizes().header +
                              int(std::min(kMostBatches, first.batches.size())) * sizes().row + 2);

@@ -24,7 +24,7 @@ constexpr int kLeftRoom = 52;     // for values
 constexpr int kRightRoom = 84;    // for percentiles
 constexpr int kTopRoom = 22;      // for the legend
 constexpr int kBottomRoom = 22;   // for numbers
-constexpr int kWidestBar = 14;    // of an iteration
+constexpr int kWidestBar = 32;    // of an iteration
 constexpr double kCutAbove = 1.5; // times the 99th percentile of decode
 
 QColor colourOfType(StepType type)

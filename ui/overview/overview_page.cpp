@@ -361,10 +361,12 @@ void OverviewPage::fillLists()
         });
 }
 
-// One row of cards if they fit, otherwise two.
+// One row of cards if they fit, otherwise two of equal length.
 void OverviewPage::layCards()
 {
-    const int columns = width() >= sizes().of(1010) ? int(kFigures) : int(kFigures) / 2;
+    constexpr int kCardWidth = 168; // design pixels
+    const auto shown = int(std::ranges::count_if(cards_, [](const auto* card) { return !card->isHidden(); }));
+    const int columns = std::max(1, shown * sizes().of(kCardWidth) <= width() ? shown : (shown + 1) / 2);
     for (int i = 0; i < int(kFigures); ++i)
         cardGrid_->addWidget(cards_[std::size_t(i)], i / columns, i % columns);
 }
@@ -376,6 +378,7 @@ void OverviewPage::showCards(const std::vector<KeyFigure>& figures)
         if (i < figures.size())
             cards_[i]->show(figures[i]);
     }
+    layCards();
 }
 
 void OverviewPage::resizeEvent(QResizeEvent* event)
