@@ -1,8 +1,12 @@
 #include "core/base/version.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/kit/exporter.h"
+#include "ui/timeline/timeline_page.h"
 #include "ui/window/example_list.h"
+#include "ui/window/page_exports.h"
 #include "ui/window/start_view.h"
 
+#include <QFile>
 #include <QMessageBox>
 #include <QPushButton>
 
@@ -77,6 +81,26 @@ TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
         window_.showPage(QStringLiteral("overview"));
         waitUntilSettled();
     }
+}
+
+TEST_F(ExamplesTest, StepsOfAGenerationHaveTheirNumbersOnTheTimeline)
+{
+    const std::vector<ExampleRecording> examples = exampleRecordings();
+    const auto generation =
+        std::ranges::find(examples, QStringLiteral("generation.tscope"), &ExampleRecording::file);
+    ASSERT_NE(generation, examples.end());
+    click(*generation);
+    clickRail(QStringLiteral("Timeline"));
+    const auto views = exportablesOf(page<TimelinePage>("timeline"), QStringLiteral("page"));
+    const auto view = std::ranges::find(views, QStringLiteral("Timeline"), &Exportable::name);
+    ASSERT_NE(view, views.end());
+    const QString svg = QString::fromStdString((folder_ / "timeline.svg").string());
+    writeExport(*view, {ExportFormat::Svg, QSize(1200, 800), 1, QStringLiteral("generation")}, svg);
+    QFile file(svg);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    const QByteArray shapes = file.readAll();
+    EXPECT_TRUE(shapes.contains(">step 0<"));
+    EXPECT_FALSE(shapes.contains(">step<")) << "which says no number";
 }
 
 TEST_F(ExamplesTest, TheTwoAttentionsAreShownOneAboveTheOther)

@@ -36,6 +36,21 @@ std::pair<QStaticText, double> prepared(const QString& words)
     return {text, QFontMetricsF(font).horizontalAdvance(words)};
 }
 
+bool isStep(const query::Timeline& timeline, const Track& row, std::size_t box)
+{
+    return timeline.names[row.name(box)].label == "step";
+}
+
+// The row of a lane whose first box from a time on is a step: other ranges may contain the steps.
+const Track* rowOfSteps(const query::Timeline& timeline, const Lane& lane, double from)
+{
+    for (const Track& row : lane.rows)
+        if (const std::size_t box = row.firstFrom(std::int64_t(from));
+            box < row.size() && isStep(timeline, row, box))
+            return &row;
+    return nullptr;
+}
+
 } // namespace
 
 void TimelinePainter::reset()
@@ -274,6 +289,10 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
         hatchHoles(target, lane, from, perColumn, columns, device(top), device(top + band.height),
                    colours().strongLine.rgb(), colours_->laneGround());
     }
+    const Track* const stepsRow =
+        lane.kind == Lane::Kind::Ranges
+            ? rowOfSteps(*section.timeline, lane, section.toTimeline(scene.window.from))
+            : nullptr;
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {
         const int rowTop = top + band.rowTop(row) - band.top;
         const int hidden = band.isPinned ? 0 : scene.layout.pinnedHeight;
@@ -293,7 +312,7 @@ void TimelinePainter::fillLane(BoxTarget& whole, const TimelineScene& scene, con
             makeBoxes(lane.rows[row], from, perColumn, columns, columns_, boxes_);
             fillBoxes(target, boxes_, *colours_, lane.kind, row, device(rowTop), bottom);
         }
-        if (lane.kind == Lane::Kind::Ranges && row == 0 && !view.folded && rowTop >= hidden)
+        if (&lane.rows[row] == stepsRow && !view.folded && rowTop >= hidden)
             markSteps(target, scene, band, rowTop,
                       QRect(plot.left(), plot.top() + rowTop, plot.width(), height - gap), ratio);
         if (!view.folded && lane.kind != Lane::Kind::Busy && rowTop >= hidden)
@@ -371,15 +390,14 @@ void TimelinePainter::markSteps(BoxTarget& target, const TimelineScene& scene, c
     };
     const auto first = std::lower_bound(steps.begin(), steps.end(), from, isBefore);
     const auto last = std::lower_bound(first, steps.end(), from + width * perPixel, isBefore);
-    const Track& row = section.timeline->lanes[section.lanes[band.view].lane].rows.front();
-    const std::size_t box = row.firstFrom(std::int64_t(from));
-    const bool areSteps = box < row.size() && section.timeline->names[row.name(box)].label == "step";
-    if (last - first < 2 || !areSteps)
+    const Track* const row =
+        rowOfSteps(*section.timeline, section.timeline->lanes[section.lanes[band.view].lane], from);
+    if (last - first < 2 || row == nullptr)
         return;
     const QFontMetrics metrics(Theme::instance().small());
     // A wider step has its number inside.
     const double own = metrics.horizontalAdvance(QStringLiteral("step 1000")) + 2 * sizes().of(4);
-    if (double(row.length(box)) / perPixel >= own)
+    if (double(row->length(row->firstFrom(std::int64_t(from)))) / perPixel >= own)
         return;
     const double room = metrics.horizontalAdvance(QStringLiteral("step 100000")) + sizes().of(16);
     const auto [least, most] =
@@ -438,11 +456,11 @@ void TimelinePainter::collectLabels(const TimelineScene& scene, const Band& band
             continue;
         const Track& track = lane.rows[row];
         const double room = right - left - 2 * padding;
-        const QStaticText* text = nullptr;
-        if (lane.kind == Lane::Kind::Ranges && section.timeline->names[track.name(span.item)].label == "step")
-            text = stepLabel(*section.timeline, track.start(span.item), room);
-        if (text == nullptr)
-            text = fitting(*section.timeline, track.name(span.item), room);
+        // A step without room for its number has no name: all have the same, and some are marked.
+        const QStaticText* const text =
+            lane.kind == Lane::Kind::Ranges && isStep(*section.timeline, track, span.item)
+                ? stepLabel(*section.timeline, track.start(span.item), room)
+                : fitting(*section.timeline, track.name(span.item), room);
         if (text == nullptr)
             continue;
         const QColor colour =
