@@ -78,7 +78,9 @@ struct CollectiveRow {
     Nanoseconds late{0}; ///< of that rank, where it began
     std::optional<Bandwidth> bandwidth = {};
 
-    Timestamp firstStart() const; ///< of all ranks; \pre there is one
+    /// Of all ranks.
+    /// \pre  there is one
+    Timestamp firstStart() const;
     /// Sums and means over `ranks`.
     Nanoseconds wait() const;
     Nanoseconds exposed() const;    ///< mean
