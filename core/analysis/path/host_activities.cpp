@@ -19,11 +19,11 @@ using namespace literals;
 
 constexpr Nanoseconds kShortestHandOver = 5'000_ns;
 constexpr int kLeast = 2; ///< a thread waits for another that works for one part in so many of the time
-constexpr int kLeastOfWoken = 4;           ///< the same of a thread that begins or ends with the wait
-constexpr int kSoon = 10;                  ///< within one part in so many of the time
-constexpr Nanoseconds kWakeUp = 50'000_ns; ///< in which a thread continues that another one wakes
-constexpr Nanoseconds kLongSilence = 200'000_ns;
-constexpr Nanoseconds kShortestWait = 2'000_ns; ///< of a copy call for its stream
+constexpr int kLeastOfWoken = 4;                 ///< the same of a thread that begins or ends with the wait
+constexpr int kSoon = 10;                        ///< within one part in so many of the time
+constexpr Nanoseconds kWakeUp = 50'000_ns;       ///< in which a thread continues that another one wakes
+constexpr Nanoseconds kLongSilence = 200'000_ns; ///< as while the tracer writes its buffers
+constexpr Nanoseconds kShortestWait = 2'000_ns;  ///< of a copy call for its stream
 constexpr std::int64_t kStagedBytes =
     64 * 1024; ///< smaller data from pageable memory travels with its command
 constexpr Nanoseconds kShortestStaging = 8'000_ns; ///< a shorter copy call has not staged data
