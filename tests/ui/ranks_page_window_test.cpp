@@ -177,6 +177,8 @@ TEST_F(RanksPageWindow, ACollectiveLeadsToTheTimeline)
     const query::Timeline& shown = *scene.sections.front().timeline;
     const query::Lane& lane = shown.lanes[scene.selected->item.lane];
     EXPECT_EQ(lane.title, "rank 1 stream 17") << "of the rank that was last";
+    EXPECT_TRUE(timeline.view().accessibleDescription().contains(QStringLiteral("rank 1 stream 17")))
+        << timeline.view().accessibleDescription().toStdString();
     const query::Track& row = lane.rows[scene.selected->item.row];
     const std::size_t index = scene.selected->item.index;
     EXPECT_EQ(row.end(index) - row.start(index), testing::FakeRanks::kTransfer);

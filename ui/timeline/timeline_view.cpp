@@ -396,12 +396,15 @@ QString TimelineView::hoverText() const
     return words.second.isEmpty() ? words.first : words.first + QLatin1Char('\n') + words.second;
 }
 
-// For screen readers: the selection, and the visible part of the time.
+// For screen readers: the selection with its lane, which tells the rank, and the visible part of the time.
 void TimelineView::describe()
 {
     QStringList words;
-    if (scene_.selected)
-        words << wordsOf(scene_, *scene_.selected).first;
+    if (scene_.selected) {
+        const query::Timeline& timeline = *scene_.sections[scene_.selected->section].timeline;
+        words << tr("%1, %2").arg(wordsOf(scene_, *scene_.selected).first,
+                                  QString::fromStdString(timeline.lanes[scene_.selected->item.lane].title));
+    }
     if (scene_.span)
         words << tr("span of %1").arg(timeText(scene_.span->length()));
     if (scene_.currentLane) {

@@ -291,9 +291,9 @@ class Desktop:
         return self.wait(look, "a window that no longer changes")
 
     def under_cursor(self):
-        """The texts of the status bar."""
+        """What the status bar says of the place of the pointer: its first text. The selection follows it."""
         bars = [part for part in self.window().children if part.role == "status bar"]
-        return [label.name for bar in bars for label in bar.find(role="label")]
+        return next((label.name for bar in bars for label in bar.find(role="label")), "")
 
     def _note_focus(self, event):
         if event.detail1:

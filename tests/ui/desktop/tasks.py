@@ -280,7 +280,7 @@ class Mouse:
         for step in range(2, 60):
             at = (x, step / 80)
             self.desktop.point(view, at)
-            if any(words in text for text in self.desktop.under_cursor()):
+            if words in self.desktop.under_cursor():
                 return at
         raise Missing(f"nothing called {words!r} at {x} of the width")
 
