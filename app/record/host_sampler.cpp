@@ -405,8 +405,12 @@ void HostSampler::startIfNeeded()
 void HostSampler::stop() noexcept
 {
     ends_.store(true);
-    if (thread_.joinable())
+    if (!thread_.joinable())
+        return;
+    if (trace::mayWait())
         thread_.join();
+    else
+        thread_.detach(); // it ends within one interval
 }
 
 HostSampler::Counts HostSampler::counts() const noexcept

@@ -9,6 +9,7 @@
 #include "core/record/process_end.h"
 #include "core/trace/host/host_log.h"
 #include "core/trace/host/path_tree.h"
+#include "core/trace/host/quiet_thread.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -207,6 +208,10 @@ template <class Begin> void openRecording(Begin begin) noexcept
             sayUnrecorded(
                 "its limit of memory (ulimit -v or -d) leaves less than 2 GiB, which the recorder and "
                 "the program need; raise the limit");
+        else if (!trace::mayStartThread()) // an exception could not be thrown without futex() either
+            sayUnrecorded(
+                "it may not start another thread: its system-call filter (seccomp) refuses futex, rseq or "
+                "mmap, or it has no memory left");
         else if (!hasRoomForThreads())
             sayUnrecorded(
                 "its limit of processes and threads (ulimit -u) leaves less than 16, which the recorder "

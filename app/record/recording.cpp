@@ -18,7 +18,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -86,6 +88,8 @@ bool Recording::close() noexcept
 
 void Recording::flush(bool mayEnd)
 {
+    if (!trace::mayWait())
+        return;
     MutexLock lock(mutex_);
     const std::uint64_t number = ++flushesAsked_;
     mayEnd_ = mayEnd_ || mayEnd;
@@ -200,6 +204,10 @@ void Recording::end()
         api->synchronizeDevice();
     MutexLock lock(mutex_);
     ending_ = true;
+    if (!trace::mayWait()) {
+        lock.unlock();
+        return pollForEnd();
+    }
     changed_.notifyAll();
     // A program must end, whatever its recording does.
     const bool ended = changed_.waitFor(lock, kLongestEnd, [this]() REQUIRES(mutex_) { return ended_; });
@@ -208,6 +216,21 @@ void Recording::end()
         thread_.join();
     else
         thread_.detach();
+}
+
+/// Waits for the writing thread, which ends at its next look, without futex().
+void Recording::pollForEnd()
+{
+    constexpr auto kLook = std::chrono::milliseconds(1);
+    const auto until = std::chrono::steady_clock::now() + kLongestEnd;
+    for (bool ended = false; !ended && std::chrono::steady_clock::now() < until;) {
+        const timespec pause{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+        if (nanosleep(&pause, nullptr) != 0 && errno != EINTR)
+            break;
+        const MutexLock lock(mutex_);
+        ended = ended_;
+    }
+    thread_.detach();
 }
 
 void Recording::noteFact(std::string_view key, std::string_view value)
@@ -471,6 +494,10 @@ void Recording::record()
     auto pause = kPeriod;
     auto nextFlush = std::chrono::steady_clock::now() + kFlushPeriod;
     while (!ending_) {
+        if (!trace::mayWait()) {
+            lock.unlock();
+            return giveUp("a system-call filter (seccomp) refuses futex, without which threads cannot wait");
+        }
         changed_.waitFor(lock, pause,
                          [this]() REQUIRES(mutex_) { return ending_ || flushesAsked_ != flushesDone_; });
         trace::CuptiSession* session = session_.get();
@@ -740,14 +767,16 @@ void Recording::giveUp(std::string_view reason) noexcept
 {
     open_.store(false, std::memory_order_relaxed);
     trace::detail::rangeListeners.store(0);
+    const bool waits = trace::mayWait(); // for the driver's thread
     if (sampler_)
         sampler_->stop();
     try {
         if (!file_ || !file_->addFact("record_ended", std::string(reason)) || !file_->exists())
             sayEnd(reason);
-        if (trace::PcSampler* pcSampler = pcSamplerIfAny()) // the program goes on: it cannot be stopped
+        if (trace::PcSampler* pcSampler =
+                waits ? pcSamplerIfAny() : nullptr) // the program goes on: it cannot be stopped
             withDriver([&] { pcSampler->setOn(false); });
-        if (trace::CuptiSession* session = sessionIfAny())
+        if (trace::CuptiSession* session = waits ? sessionIfAny() : nullptr)
             withDriver([session] {
                 trace::Losses ignored;
                 session->stop(ignored);

@@ -79,6 +79,7 @@ public:
     void endPossibleSteps() { endSteps(possibleSteps_.takeAtTheEnd(), true); }
 
 private:
+    void pollForEnd();
     void endSteps(const PossibleSteps::Steps& steps, bool processEnds);
     /// \return  its number, counted from 0
     std::int64_t noteStep(std::int64_t start, std::int64_t end, std::uint32_t thread);

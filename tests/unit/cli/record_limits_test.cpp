@@ -19,6 +19,43 @@ using testing::ProgramResult;
 
 class RecordLimits : public RecordTest {};
 
+/// Launches kernels, and refuses system calls to all threads of its process, before the recorder starts or while it records.
+constexpr const char* kSeccomp = R"(
+import ctypes, os, struct, sys, time
+
+def seccomp(numbers):
+    words = [(0x20, 0, 0, 0)]
+    words += [(0x15, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
+    words += [(6, 0, 0, 0x7fff0000), (6, 0, 0, 0x50001)]
+    code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *word) for word in words))
+    program = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', len(words), ctypes.addressof(code)))
+    c = ctypes.CDLL(None)
+    c.prctl(38, 1, 0, 0, 0)
+    if c.syscall(317, 1, 1, program) != 0:
+        sys.exit(77)
+
+def launch(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        cupti.fakeLaunch(b'kernel')
+        sum(range(2000))
+
+numbers = [int(word) for word in sys.argv[2:]]
+cupti = ctypes.CDLL(')" CUPTI_LIBRARY R"(', ctypes.RTLD_GLOBAL)
+recorder = os.environ.get('CUDA_INJECTION64_PATH')
+library = ctypes.CDLL(recorder) if recorder else None
+if sys.argv[1] == 'early':
+    seccomp(numbers)
+if library:
+    library.InitializeInjection()
+import cupy # starts the reading of stacks
+launch(.2)
+if sys.argv[1] == 'late':
+    seccomp(numbers)
+launch(.3)
+print('end', flush=True)
+)";
+
 #ifdef FAULT_SHIM
 TEST_F(RecordLimits, NeverFailsTheProgramWhenMemoryRunsOut)
 {
@@ -110,6 +147,35 @@ TEST_F(RecordLimits, LeavesTheMemoryToAProgramThatMayHaveLittle)
     }
     ASSERT_EQ(record({"sh", "-c", "ulimit -v 4000000; exec " RECORDED_PROGRAM " exit"}).code, 7);
     EXPECT_EQ(kernelCounts()["gemm"], 3);
+}
+
+/// The C library ends a process whose threads may not wait (futex), be registered (rseq) or allocate their storage (mmap).
+TEST_F(RecordLimits, HarmsNoProgramThatRefusesWhatThreadsNeed)
+{
+    script("cupy.py", "");
+    const std::string program = script("program.py", kSeccomp);
+    const std::string futex = "202";
+    const std::string rseq = "334";
+    const std::string mmap = "9";
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"early", futex},
+                                                  {"early", rseq},
+                                                  {"late", futex},
+                                                  {"late", mmap},
+                                                  {"late", rseq, mmap}}) {
+        std::vector<std::string> command{PYTHON_PROGRAM, program};
+        command.insert(command.end(), words.begin(), words.end());
+        const ProgramResult bare = run(command);
+        if (bare.code == 77)
+            GTEST_SKIP() << "this system has no seccomp";
+        ASSERT_EQ(bare.code, 0) << bare.err;
+        const ProgramResult result = record(command);
+        const std::string about = words[0] + " " + words[1] + "\n" + result.err;
+        EXPECT_EQ(result.code, 0) << about;
+        EXPECT_EQ(result.out, bare.out) << about;
+        if (words[1] == futex) {
+            EXPECT_THAT(result.err, HasSubstr("seccomp")) << about;
+        }
+    }
 }
 
 TEST_F(RecordLimits, NeedsNoFreeDescriptorOfTheProgram)
