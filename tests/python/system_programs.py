@@ -147,6 +147,25 @@ m = t.torch.nn.Linear(2, 2)
 for _ in range(200): m(t.torch.ones(1, 2)).sum().backward()
 print('end')
 ''',
+    # Each call alone, in a child whose recorder has started or has not.
+    "seccomp_each": '''from sec import *
+import os, sys, t
+print(t.train(2), flush=True)
+calls = [1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18, 20, 24, 25, 28, 32, 33, 35, 39, 41, 49, 50, 56, 63, 72, 77, 87, 88, 89, 97, 99, 102, 131, 137, 157,
+         186, 202, 204, 218, 228, 230, 257, 262, 263, 266, 267, 271, 272, 273, 285, 288, 290, 302, 310, 318, 319, 332, 334, 434, 435, 436, 439]
+def child(call, action, trains):
+    try:
+        if trains: t.train(2)
+        os.dup2(os.open('/dev/null', os.O_WRONLY), 1); seccomp(action, [call]); t.train(3); m = t.torch.nn.Linear(2, 2)
+        for _ in range(300): m(t.torch.ones(1, 2)).sum().backward()
+        os._exit(0)
+    except BaseException: os._exit(3)
+for call in calls:
+    for action in (EPERM, ENOSYS):
+        for trains in (False, True):
+            if os.fork() == 0: child(call, action, trains)
+            print(call, action & 63, trains, os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+''',
     "chroot_child": '''import os, t
 t.train(1)
 if os.fork() == 0:
