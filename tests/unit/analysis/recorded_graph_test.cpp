@@ -337,6 +337,21 @@ TEST_F(RecordedPath, OneLongLaunchAndAShorterOneShowTheDepthOfAQueue)
               "host 2, launch 2, launch 4, compute 32, launch 1, compute 12, launch 1, host 6");
 }
 
+TEST_F(RecordedPath, ALoopOfShortLaunchesIsNoFullQueue)
+{
+    // The host launches every 6 µs. A kernel of 2 µs begins 11 µs after its launch, so that it ends during the call after the next: the
+    // stream always holds two commands, and each call returns just after an earlier kernel has ended.
+    constexpr int kKernels = 20;
+    FakeTrace trace;
+    trace.step(0, 0, 6 * kKernels * kMicro);
+    for (int i = 0; i < kKernels; ++i)
+        trace.call("cudaLaunchKernel", ApiKind::Launch, 6 * i * kMicro, (6 * i + 2) * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", (6 * i + 11) * kMicro, (6 * i + 13) * kMicro)
+            .launchedAt(6 * i * kMicro);
+    setCalls(trace, std::vector(kKernels, DeviceEventKind::Kernel));
+    EXPECT_EQ(partsOf(pathOf(trace, 0, 6 * kKernels * kMicro))[PathPart::Compute], Nanoseconds(0));
+}
+
 TEST_F(RecordedPath, ALongLaunchDoesNotWaitWhereTheStreamHasHeldMore)
 {
     // The third call takes as long as the first kernel; by then, the stream holds two commands, and later three.
