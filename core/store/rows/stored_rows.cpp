@@ -312,9 +312,13 @@ void StoredRows::eachDeviceEvent(const EventWindow& window, const Take<DeviceEve
 
 const LaunchConfig& StoredRows::launch(std::int64_t id)
 {
+    if (lastLaunch_ && lastLaunch_->first == id)
+        return lastLaunch_->second;
     const auto known = launches_.find(id);
-    if (known != launches_.end())
+    if (known != launches_.end()) {
+        lastLaunch_ = &*known;
         return known->second;
+    }
     const StatementCache::Handle query = connection.query("select * from launch where id = ?");
     SQLite::Statement& row = *query;
     row.bind(1, id);
@@ -333,13 +337,18 @@ const LaunchConfig& StoredRows::launch(std::int64_t id)
 int StoredRows::value(WordSet set, std::int64_t id)
 {
     auto& values = values_[static_cast<std::size_t>(set)];
-    const auto known = values.find(id);
-    if (known != values.end())
-        return known->second;
+    // Few differ: looking through them is quicker than a hash.
+    for (const auto& [known, value] : values)
+        if (known == id)
+            return value;
     const std::string_view word = text(id);
     const auto words = wordsOf(set);
     const auto place = std::ranges::find(words, word);
-    return values[id] = word.empty() || place == words.end() ? -1 : static_cast<int>(place - words.begin());
+    const int value = word.empty() || place == words.end() ? -1 : static_cast<int>(place - words.begin());
+    constexpr std::size_t kMostKept = 2 * kMostWords; // a damaged file may have any number
+    if (values.size() < kMostKept)
+        values.emplace_back(id, value);
+    return value;
 }
 
 /// Compares the texts of a chunk with its checksum when the first of them is read. Names of a damaged page would otherwise

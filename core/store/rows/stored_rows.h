@@ -19,6 +19,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace tilescope::store {
 
@@ -117,8 +119,9 @@ private:
     std::map<std::int64_t, std::int64_t>
         checkedTexts_; ///< first and last id of the texts that agree with their chunk
     std::unordered_map<std::int64_t, LaunchConfig> launches_;
-    std::array<std::unordered_map<std::int64_t, int>, kWordSets> values_;
-    std::unordered_map<std::int64_t, Directories> directories_; ///< by run
+    const std::pair<const std::int64_t, LaunchConfig>* lastLaunch_ = nullptr;
+    std::array<std::vector<std::pair<std::int64_t, int>>, kWordSets> values_; ///< by id
+    std::unordered_map<std::int64_t, Directories> directories_;               ///< by run
     std::int64_t edition_ = -1;
 };
 
