@@ -83,7 +83,7 @@ std::uint32_t ActivityKinds::of(const DeviceEvent& event, bool isRecomputed)
                   .place = path.place,
                   .isRecomputed = isRecomputed || (path.isBackward && name.computesForward),
                   .isCollective = name.description.family == analysis::KernelFamily::Collective ||
-                                  collectives_.contains(event.correlation.value),
+                                  collectives_.has(event.correlation),
                   .launch = device ? event.launch : LaunchConfig{}};
     const auto [known, isNew] = numbers_.try_emplace(key, static_cast<std::uint32_t>(trace_.kinds.size()));
     if (isNew)

@@ -2,12 +2,12 @@
 
 #include "core/analysis/time/text_of.h"
 #include "core/query/advice/advice_trace.h"
+#include "core/query/runs/correlation_set.h"
 #include "core/query/runs/run_kernels.h"
 
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace tilescope::query {
@@ -20,7 +20,7 @@ public:
     /// \param trace        its devices must be known before the first activity
     /// \param collectives  correlations of the kernels of collectives
     ActivityKinds(const analysis::TextOf& textOf, RunKernels& kernels, AdviceTrace& trace,
-                  AdviceSources& sources, const std::unordered_set<std::uint32_t>& collectives)
+                  AdviceSources& sources, const CorrelationSet& collectives)
         : textOf_(textOf), kernels_(kernels), trace_(trace), sources_(sources), collectives_(collectives)
     {
     }
@@ -72,7 +72,7 @@ private:
     RunKernels& kernels_;
     AdviceTrace& trace_;
     AdviceSources& sources_;
-    const std::unordered_set<std::uint32_t>& collectives_;
+    const CorrelationSet& collectives_;
     std::unordered_map<Key, std::uint32_t, Hash> numbers_;
     std::vector<std::uint32_t> placeSources_;            ///< by kind
     std::unordered_map<std::uint64_t, NameFacts> names_; ///< by name and kind

@@ -51,7 +51,7 @@ struct AdvisedRun {
     const analysis::TextOf textOf;
     RunKernels kernels;
     analysis::RecomputedOps recomputation;
-    std::unordered_set<std::uint32_t> collectives; ///< correlations of their kernels
+    CorrelationSet collectives; ///< of their kernels
 
     ProcessFilter filterOf(const ProcessQuery& query)
     {

@@ -84,8 +84,7 @@ void addToReadings(AdvisedRun& all, AdviceReadings& readings)
     if (onGpu) {
         all.reader.eachApiCall(window, add);
         for (const Collective& collective : all.reader.collectives(all.run.run))
-            if (collective.correlation)
-                all.collectives.insert(collective.correlation.value);
+            all.collectives.insert(collective.correlation);
         all.reader.eachDeviceEvent(window, [&](const DeviceEvent& event) {
             readings.forThose(event, [&](AdviceReading& each) { each.add(event); });
             return !all.cancelled();

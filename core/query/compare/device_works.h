@@ -1,9 +1,8 @@
 #pragma once
 
 #include "core/analysis/time/busy_parts.h"
+#include "core/query/runs/correlation_set.h"
 #include "core/query/runs/run_kernels.h"
-
-#include <unordered_set>
 
 namespace tilescope::query {
 
@@ -17,7 +16,7 @@ public:
 
 private:
     RunKernels kernels_;
-    std::unordered_set<CorrelationId> collectives_; ///< of their kernels
+    CorrelationSet collectives_; ///< of their kernels
 };
 
 } // namespace tilescope::query

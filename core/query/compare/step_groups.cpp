@@ -14,34 +14,37 @@ namespace tilescope::query {
 
 StepGroups::Step& StepGroups::stepAt(const StepOf& number)
 {
-    if (step_ && number == number_)
-        return *step_;
-    number_ = number;
-    step_ = &steps_[number];
-    sums_ = nullptr;
-    kernelPlaces_.use(step_->kernels, [this](const StepKernel& sum) { return kernels_.at(sum.name).number; });
-    return *step_;
+    if (!last_ || last_->number.process != number.process)
+        last_ = &ofProcesses_[number.process];
+    if (last_->step && number == last_->number)
+        return *last_->step;
+    last_->number = number;
+    last_->step = &steps_[number];
+    last_->sums = nullptr;
+    last_->kernelPlaces.use(last_->step->kernels,
+                            [this](const StepKernel& sum) { return kernels_.at(sum.name).number; });
+    return *last_->step;
 }
 
 /// The sums of the current step on this device; none: of the host.
 void StepGroups::useDevice(DeviceIndex device)
 {
-    if (sums_ && device == device_)
+    if (last_->sums && device == last_->device)
         return;
-    device_ = device;
-    sums_ = &step_->paths[device];
-    pathPlaces_.use(*sums_, [](const PathSum& sum) { return sum.path; });
+    last_->device = device;
+    last_->sums = &last_->step->paths[device];
+    last_->pathPlaces.use(*last_->sums, [](const PathSum& sum) { return sum.path; });
 }
 
 StepGroups::PathSum& StepGroups::sumOf(std::uint32_t path)
 {
-    std::size_t place = pathPlaces_.of(path);
+    std::size_t place = last_->pathPlaces.of(path);
     if (place == Places::kUnknown) {
-        place = sums_->size();
-        sums_->push_back({.path = path});
-        pathPlaces_.note(path, place);
+        place = last_->sums->size();
+        last_->sums->push_back({.path = path});
+        last_->pathPlaces.note(path, place);
     }
-    return (*sums_)[place];
+    return (*last_->sums)[place];
 }
 
 /// The number of a path below a step; kNone if it is not.
@@ -147,13 +150,14 @@ void StepGroups::addKernel(const DeviceEvent& event)
     const auto [kernel, isNew] = kernels_.try_emplace(event.name);
     if (isNew)
         kernel->second = {.number = static_cast<std::uint32_t>(kernels_.size() - 1), .kind = event.kind};
-    std::size_t place = kernelPlaces_.of(kernel->second.number);
+    std::vector<StepKernel>& kernels = last_->step->kernels;
+    std::size_t place = last_->kernelPlaces.of(kernel->second.number);
     if (place == Places::kUnknown) {
-        place = step_->kernels.size();
-        step_->kernels.push_back({.name = event.name});
-        kernelPlaces_.note(kernel->second.number, place);
+        place = kernels.size();
+        kernels.push_back({.name = event.name});
+        last_->kernelPlaces.note(kernel->second.number, place);
     }
-    StepKernel& sum = step_->kernels[place];
+    StepKernel& sum = kernels[place];
     sum.time += event.end - event.start;
     ++sum.instances;
 }

@@ -148,13 +148,17 @@ private:
     std::map<std::string, std::uint32_t, std::less<>> pathsByText_;
     std::unordered_map<StringId, Kernel> kernels_;
     std::vector<Total> totals_; ///< by number of path; empty but while a step is summed up
-    // Of the last event: the next is likely to have the same.
-    StepOf number_;
-    Step* step_ = nullptr;
-    DeviceIndex device_{};
-    std::vector<PathSum>* sums_ = nullptr; ///< of the step and device
-    Places pathPlaces_;                    ///< in `sums_`
-    Places kernelPlaces_;                  ///< in the kernels of the step
+    /// Of the last event of a process: its next is likely to have the same. Events of several processes alternate.
+    struct Last {
+        StepOf number = {};
+        Step* step = nullptr;
+        DeviceIndex device{};
+        std::vector<PathSum>* sums = nullptr; ///< of the step and device
+        Places pathPlaces;                    ///< in `sums`
+        Places kernelPlaces;                  ///< in the kernels of the step
+    };
+    std::unordered_map<ProcessIndex, Last> ofProcesses_;
+    Last* last_ = nullptr; ///< of the process of the last event
 };
 
 } // namespace tilescope::query

@@ -11,6 +11,12 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace tilescope::query {
 
@@ -64,25 +70,88 @@ std::string_view moduleOrCaller(std::string_view path)
     return analysis::fromStepDown(path).starts_with("step") ? std::string_view{} : callerFrame(path);
 }
 
-HeldSide addSide(AllSums& sums, const std::shared_ptr<const MemoryHistory>& history, bool isB,
-                 std::optional<MemoryMoment> moment)
+/// What one side held at its moment.
+struct Held {
+    std::shared_ptr<const MemoryHistory> history = {}; ///< mostly without the names of ops
+    MemoryMoment moment = MemoryMoment::Peak;
+    std::vector<std::uint32_t> blocks = {};         ///< indices
+    std::unordered_map<OpId, std::string> ops = {}; ///< names of those that allocated these
+
+    std::int64_t time() const { return moment == MemoryMoment::Peak ? history->peakTime : history->length; }
+    std::string_view opOf(const MemoryLife& block) const
+    {
+        const auto op = ops.find(block.by);
+        return op == ops.end() ? history->text(block.op) : std::string_view(op->second);
+    }
+};
+
+/// The names of the ops that allocated blocks. Such an op runs when its block is allocated, so that few ops are read.
+std::unordered_map<OpId, std::string> opsOf(const store::RunReader& reader, const MemoryHistory& history,
+                                            std::span<const std::uint32_t> blocks)
 {
-    HeldSide side{.moment = moment.value_or(history->run.traits().isMemoryOnly ? MemoryMoment::End
-                                                                               : MemoryMoment::Peak),
-                  .recorded = !history->empty()};
+    std::unordered_map<OpId, std::string> ops;
+    std::unordered_set<OpId> missing;
+    std::vector<std::int64_t> times;
+    for (const std::uint32_t index : blocks)
+        if (const MemoryLife& block = history.blocks[index]; block.by && block.op == 0) {
+            missing.insert(block.by);
+            times.push_back(block.begin);
+        }
+    const auto read = [&](const store::EventWindow& window) {
+        if (!missing.empty())
+            reader.eachOp(window, [&](const Op& op) {
+                if (missing.erase(op.id) > 0)
+                    ops.emplace(op.id, reader.text(op.name));
+                return !missing.empty();
+            });
+    };
+    constexpr std::int64_t kStretches = 500; // of the recording: what is closer is read together
+    constexpr std::size_t kFewWindows = 25;
+    std::vector<std::pair<std::int64_t, std::int64_t>> windows;
+    std::ranges::sort(times);
+    for (const std::int64_t time : times)
+        if (!windows.empty() && time - windows.back().second < history.length / kStretches)
+            windows.back().second = time;
+        else
+            windows.emplace_back(time, time);
+    if (windows.size() <= kFewWindows)
+        for (const auto& [from, to] : windows)
+            read({.run = history.run.run,
+                  .from = history.origin + Nanoseconds(from),
+                  .to = history.origin + Nanoseconds(to + 1)});
+    read({.run = history.run.run});
+    return ops;
+}
+
+Held heldBy(const store::RunReader& reader, RunId run, std::optional<MemoryMoment> moment)
+{
+    Held held{.history = memoryHistory(reader, run, {}, MemoryParts::WithoutOps)};
+    held.moment =
+        moment.value_or(held.history->run.traits().isMemoryOnly ? MemoryMoment::End : MemoryMoment::Peak);
+    if (!held.history->empty()) {
+        held.blocks = held.history->aliveAt(held.time());
+        held.ops = opsOf(reader, *held.history, held.blocks);
+    }
+    return held;
+}
+
+HeldSide addSide(AllSums& sums, const Held& held, bool isB)
+{
+    const std::shared_ptr<const MemoryHistory>& history = held.history;
+    HeldSide side{.moment = held.moment, .recorded = !history->empty()};
     if (!side.recorded)
         return side;
-    const std::int64_t time = side.moment == MemoryMoment::Peak ? history->peakTime : history->length;
+    const std::int64_t time = held.time();
     side.allocated = Bytes{history->allocated.at(time)};
     side.reserved = Bytes{history->reserved.at(time)};
     std::int64_t unknown = side.allocated.count;
-    for (const std::uint32_t index : history->aliveAt(time)) {
+    for (const std::uint32_t index : held.blocks) {
         const MemoryLife& block = history->blocks[index];
         unknown -= block.bytes;
         const std::string_view path = history->text(block.path);
         const std::string_view otherwise = block.begin == MemoryLife::kBefore ? kOlderGroup : kUnattributed;
         sums.categories.add(wordOf(block.category), block.bytes, isB);
-        sums.ops.add(firstOf(history->text(block.op), otherwise), block.bytes, isB);
+        sums.ops.add(firstOf(held.opOf(block), otherwise), block.bytes, isB);
         sums.modules.add(firstOf(moduleOrCaller(path), otherwise), block.bytes, isB);
         sums.ranges.add(firstOf(analysis::fromStepDown(path), firstOf(history->text(block.name), otherwise)),
                         block.bytes, isB);
@@ -113,11 +182,11 @@ MemoryDifference memoryDifference(const store::RunReader& a, RunId runA, const s
 {
     AllSums sums;
     MemoryDifference difference;
-    const auto histories = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
-        return memoryHistory(reader, side == 0 ? runA : runB);
+    const auto held = onBothSides(a, b, [&](const store::RunReader& reader, std::size_t side) {
+        return heldBy(reader, side == 0 ? runA : runB, moment);
     });
-    difference.a = addSide(sums, histories.first, false, moment);
-    difference.b = addSide(sums, histories.second, true, moment);
+    difference.a = addSide(sums, held.first, false);
+    difference.b = addSide(sums, held.second, true);
     if (!difference.a.recorded || !difference.b.recorded)
         return difference;
     difference.categories = sums.categories.take();

@@ -4,6 +4,7 @@
 #include "core/analysis/time/path_glob.h"
 #include "core/analysis/time/process_steps.h"
 #include "core/base/number_text.h"
+#include "core/query/runs/correlation_set.h"
 #include "core/query/runs/process_rank.h"
 #include "core/query/runs/run_kernels.h"
 #include "core/query/runs/run_tables.h"
@@ -119,6 +120,7 @@ public:
             hasGathers_ = hasGathers_ || textOf_(record.op) == kGather;
             if (record.correlation)
                 ofCollectives_.emplace(record.correlation.value, Timestamp{});
+            collectives_.insert(record.correlation);
         }
     }
 
@@ -211,7 +213,7 @@ private:
     {
         if (event.kind != DeviceEventKind::Kernel)
             return analysis::workOfCopy(event.copy);
-        if (ofCollectives_.contains(event.correlation.value))
+        if (collectives_.has(event.correlation))
             return DeviceWork::Communication;
         return kernels_.familyOf(event) == analysis::KernelFamily::Collective ? DeviceWork::Communication
                                                                               : DeviceWork::Compute;
@@ -232,9 +234,8 @@ private:
             process.parts.addDeviceEvent(event, work);
             if (event.launched != Timestamp{})
                 process.launches.note(event.step, event.launched);
-            if (const auto collective = ofCollectives_.find(event.correlation.value);
-                collective != ofCollectives_.end())
-                collective->second = event.launched;
+            if (collectives_.has(event.correlation))
+                ofCollectives_[event.correlation.value] = event.launched;
             if (work == DeviceWork::Compute)
                 addStretch(process.compute, intervalOf(event));
             if (hasGathers_ && work != DeviceWork::Communication)
@@ -578,6 +579,7 @@ private:
     const TopologyIndex& topology_;
     std::vector<Collective> records_;
     std::unordered_map<std::uint32_t, Timestamp> ofCollectives_; // launches by correlation
+    CorrelationSet collectives_;                                 ///< the same correlations
     Interval span_{};                                            ///< of the rows
     bool onGpu_ = false;
     bool hasGathers_ = false;
