@@ -4,12 +4,31 @@
 
 namespace tilescope::analysis {
 
+namespace {
+
+/// Events are mostly in order already, or some kinds one after the other: merging these is cheaper than sorting.
+void sortByStart(std::vector<Interval>& intervals)
+{
+    constexpr int kFewStretches = 4;
+    auto sorted = std::ranges::is_sorted_until(intervals, {}, &Interval::start);
+    for (int stretch = 1; sorted != intervals.end(); ++stretch) {
+        if (stretch == kFewStretches) {
+            std::ranges::sort(intervals, {}, &Interval::start);
+            return;
+        }
+        const auto end = std::is_sorted_until(
+            sorted, intervals.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
+        std::ranges::inplace_merge(intervals.begin(), sorted, end, {}, &Interval::start);
+        sorted = end;
+    }
+}
+
+} // namespace
+
 std::vector<Interval> unionOf(std::vector<Interval> intervals)
 {
     std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
-    // Events are mostly in order already: checking is cheaper than sorting.
-    if (!std::ranges::is_sorted(intervals, {}, &Interval::start))
-        std::ranges::sort(intervals, {}, &Interval::start);
+    sortByStart(intervals);
     std::vector<Interval> merged;
     for (const Interval& interval : intervals) {
         if (!merged.empty() && interval.start <= merged.back().end)

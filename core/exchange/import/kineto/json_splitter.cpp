@@ -18,7 +18,7 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kPadding = 64; // that simdjson may read behind a text
 constexpr std::size_t kMostMember = std::size_t{16} << 20;
 
-enum class Class : std::uint8_t { Other, Space, Quote, Open, Close, Word };
+enum class Class : std::uint8_t { Other, Space, Quote, Open, Close, Word }; // the plain ones first
 
 constexpr std::array<Class, 256> kClasses = [] {
     std::array<Class, 256> classes{};
@@ -60,6 +60,14 @@ const char* stringStop(const char* from, const char* end)
             return from + std::countr_zero(static_cast<unsigned>(mask));
     }
     while (from < end && *from != '"' && *from != '\\')
+        ++from;
+    return from;
+}
+
+/// The first character that is neither white space nor of a number or a word such as true; `end` if there is none.
+const char* plainStop(const char* from, const char* end)
+{
+    while (from < end && classOf(*from) <= Class::Space)
         ++from;
     return from;
 }
@@ -170,8 +178,13 @@ JsonSplitter::End JsonSplitter::skipNested()
         0; // a bit for each open object or list, the innermost lowest: whether it is an object
     static_assert(kMostDepth <= 64);
     for (;;) {
-        if (at_ == text_.size() && !fill())
-            return End::Cut;
+        const char* const begin = text_.data();
+        at_ = static_cast<std::size_t>(plainStop(begin + at_, begin + text_.size()) - begin);
+        if (at_ == text_.size()) {
+            if (!fill())
+                return End::Cut;
+            continue;
+        }
         const char c = text_[at_];
         switch (classOf(c)) {
         case Class::Quote:
