@@ -22,10 +22,13 @@ namespace {
 /// memory. Writing this variable when a thread starts allocates it before the program can run out of memory or forbid mmap().
 thread_local volatile bool storageIsAllocated = false;
 
-/// Whether a new thread may register restartable sequences, which the C library insists on if its first thread did (glibc 2.35).
+/// Null before glibc 2.35. Found when the library is loaded, as dlsym() takes a lock that another thread may hold while this one forks.
+const auto* const sizeOfSequences = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
+
+/// Whether a new thread may register restartable sequences, which the C library insists on if its first thread did.
 bool mayRegisterSequences() noexcept
 {
-    const auto* size = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
+    const unsigned* const size = sizeOfSequences;
     return !size || *size == 0 || syscall(SYS_rseq, nullptr, 0U, 0, 0U) == 0 || errno == EINVAL;
 }
 

@@ -157,11 +157,8 @@ TEST_F(RecordLimits, HarmsNoProgramThatRefusesWhatThreadsNeed)
     const std::string futex = "202";
     const std::string rseq = "334";
     const std::string mmap = "9";
-    for (const std::vector<std::string>& words : {std::vector<std::string>{"early", futex},
-                                                  {"early", rseq},
-                                                  {"late", futex},
-                                                  {"late", mmap},
-                                                  {"late", rseq, mmap}}) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"early", futex}, {"early", rseq}, {"late", mmap}, {"late", rseq, mmap}}) {
         std::vector<std::string> command{PYTHON_PROGRAM, program};
         command.insert(command.end(), words.begin(), words.end());
         const ProgramResult bare = run(command);
