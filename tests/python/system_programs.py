@@ -147,11 +147,12 @@ m = t.torch.nn.Linear(2, 2)
 for _ in range(200): m(t.torch.ones(1, 2)).sum().backward()
 print('end')
 ''',
-    # Each call alone, in a child whose recorder has started or has not.
+    # Each call alone, in a child whose recorder has started or has not. brk is not among them: glibc takes its refusal
+    # for success, and the program crashes as soon as its heap has to grow.
     "seccomp_each": '''from sec import *
 import os, sys, t
 print(t.train(2), flush=True)
-calls = [1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18, 20, 24, 25, 28, 32, 33, 35, 39, 41, 49, 50, 56, 63, 72, 77, 87, 88, 89, 97, 99, 102, 131, 137, 157,
+calls = [1, 2, 3, 9, 10, 11, 13, 14, 16, 17, 18, 20, 24, 25, 28, 32, 33, 35, 39, 41, 49, 50, 56, 63, 72, 77, 87, 88, 89, 97, 99, 102, 131, 137, 157,
          186, 204, 218, 228, 230, 257, 262, 263, 266, 267, 271, 272, 273, 285, 288, 290, 302, 310, 318, 319, 332, 334, 434, 435, 436, 439]
 def child(call, action, trains):
     try:
