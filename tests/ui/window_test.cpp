@@ -277,6 +277,14 @@ TEST_F(WindowTest, WhateverTakesTheKeyboardHasANameAndTabReachesIt)
     }
 }
 
+TEST_F(WindowTest, TheSpecHasTheKeysWhenThePageExperimentIsFirstShown)
+{
+    window_.showPage(QStringLiteral("experiment"));
+    waitUntilSettled();
+    ASSERT_NE(QApplication::focusWidget(), nullptr);
+    EXPECT_EQ(QApplication::focusWidget()->accessibleName(), QStringLiteral("Spec as YAML"));
+}
+
 TEST_F(WindowTest, TabGoesThroughTheToolsOfEveryPage)
 {
     const int file = window_.workspace().files()[0].id;

@@ -48,6 +48,13 @@ QString Page::processSentence() const
     return followsProcess() ? tr("What this page shows belongs to this choice.") : QString();
 }
 
+void Page::setFocusTarget(QWidget* target)
+{
+    focusTarget_ = target;
+    if (hasFocus()) // a page that is assembled when it is shown
+        takeFocus();
+}
+
 void Page::takeFocus()
 {
     if (focusTarget_ == nullptr)

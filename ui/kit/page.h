@@ -53,7 +53,7 @@ protected:
     Workspace& workspace() const { return workspace_; }
     /// Sets what has the keys when the page is shown. It is no focus proxy: Tab would go from the page to it, past the
     /// tools before it.
-    void setFocusTarget(QWidget* target) { focusTarget_ = target; }
+    void setFocusTarget(QWidget* target);
     /// The message while no run is selected: the problem of a file, or what to do.
     /// \param fills  what would fill the page, as a sentence
     QString emptyText(const QString& fills) const;
