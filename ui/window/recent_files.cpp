@@ -1,7 +1,6 @@
 #include "ui/window/recent_files.h"
 
 #include "core/query/file_session.h"
-#include "ui/jobs/job_tracker.h"
 #include "ui/kit/count_text.h"
 #include "ui/kit/program_title.h"
 
@@ -9,6 +8,7 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QSaveFile>
 #include <QSettings>
 #include <QVariantMap>
 
@@ -110,10 +110,11 @@ void RecentFiles::savePreview(const QString& path, const QImage& picture)
 {
     if (!read().contains(absolutePath(path)) || picture.isNull())
         return;
-    startOnPool(backgroundPool(), [picture, file = previewFile(path)] {
-        QDir().mkpath(QFileInfo(file).path());
-        picture.scaledToWidth(kSavedWidth, Qt::SmoothTransformation).save(file, "PNG");
-    });
+    QSaveFile file(previewFile(path)); // a reader finds the whole picture or none
+    QDir().mkpath(QFileInfo(file.fileName()).path());
+    if (file.open(QIODevice::WriteOnly) &&
+        picture.scaledToWidth(kSavedWidth, Qt::SmoothTransformation).save(&file, "PNG"))
+        file.commit();
 }
 
 QImage RecentFiles::loadPreview(const QString& previewFile)

@@ -28,7 +28,7 @@ public:
 
     /// The path of a file's picture, which need not exist.
     static QString previewFile(const QString& path);
-    /// Writes the picture in the background; without a picture if the folder cannot be written.
+    /// Writes a small picture, some milliseconds; none if the folder cannot be written. What shows the list next finds it.
     static void savePreview(const QString& path, const QImage& picture);
     /// Null if there is none. Any thread.
     static QImage loadPreview(const QString& previewFile);
