@@ -136,6 +136,10 @@ TEST_F(WindowTest, TheRunListFiltersAndItsSelectionIsWhatPagesShow)
     clickRow(tree, run(2));
     EXPECT_FALSE(memory.areas().isVisible()) << "a run without a trace says so instead";
     EXPECT_TRUE(memory.areas().runs().empty());
+
+    const int file = window_.workspace().files()[0].id;
+    window_.workspace().select({{file, RunId{2}}});
+    EXPECT_EQ(tree.currentIndex().row(), 1) << "keys, such as Menu, act on what was selected elsewhere";
 }
 
 TEST_F(WindowTest, TheRunListShowsTheColumnsThatAreWantedAndSortsByThem)

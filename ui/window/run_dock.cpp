@@ -438,6 +438,10 @@ void RunDock::followSelection()
     if (!choosing_) {
         const bool was = std::exchange(applying_, true);
         selectRows();
+        // Keys act on what is selected now, not on a run of before.
+        QItemSelectionModel& rows = *tree_->selectionModel();
+        if (rows.hasSelection() && !rows.isSelected(tree_->currentIndex()))
+            rows.setCurrentIndex(rows.selection().front().topLeft(), QItemSelectionModel::NoUpdate);
         applying_ = was;
     }
     describeSelection();

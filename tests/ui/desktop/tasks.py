@@ -238,7 +238,9 @@ class Keyboard:
         self.outcomes.open_file()
         self.desktop.press("ctrl+l")
         self.desktop.tab_to("Runs")
-        self.desktop.press("Menu", "Up", "Return")  # the last entry
+        self.desktop.press("Menu")
+        self.desktop.tab_to("Delete run", "Up")
+        self.desktop.press("Return")
         self.outcomes.deleted(lambda: self.desktop.press("ctrl+z"))
 
 
