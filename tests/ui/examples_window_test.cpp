@@ -85,7 +85,7 @@ TEST_F(ExamplesTest, EachOpensAsACopyThatCanBeChanged)
 
 TEST_F(ExamplesTest, StepsOfAGenerationHaveTheirNumbersOnTheTimeline)
 {
-    const std::vector<ExampleRecording> examples = exampleRecordings();
+    const std::vector<ExampleRecording>& examples = exampleRecordings();
     const auto generation =
         std::ranges::find(examples, QStringLiteral("generation.tscope"), &ExampleRecording::file);
     ASSERT_NE(generation, examples.end());

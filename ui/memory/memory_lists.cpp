@@ -93,14 +93,12 @@ void MemoryLists::show(const MemoryRun& run, const MemoryGroupings& groups, quer
                        const Instant& instant, bool strips)
 {
     const auto by = MemoryTable(sharesBy_->current());
-    auto known = groups[std::size_t(by)];
     listing_.start(
-        [run, by, known, strips, colours, coloured = groups[std::size_t(colours)], list = list(),
-         time = instant.time](const query::Cancelled& cancelled) mutable {
+        [run, by, grouped = groups[std::size_t(by)], strips, colours, coloured = groups[std::size_t(colours)],
+         list = list(), time = instant.time](const query::Cancelled& cancelled) mutable {
             Made made;
             if (!coloured)
                 coloured = query::memoryGroups(run.history, colours, cancelled, run.ops.get());
-            auto grouped = known;
             if (by != MemoryTable::Op && !grouped)
                 grouped = query::memoryGroups(run.history, query::MemoryGrouping(by), cancelled);
             if (cancelled())
