@@ -84,7 +84,7 @@ def _prepare_for_reading(connection, version):
         connection.executescript(reading)
     if version == newest_version():
         return
-    # The file's own views see neither the columns nor the tables that newer versions added.
+    # The file's own views see neither the columns nor the tables that newer versions added. A migration may have made one already.
     for (kind, _), sql in _schema_of_version(newest_version()).items():
         if kind == "view":
             connection.execute(re.sub(r"^create view", "create temp view if not exists", sql, flags=re.IGNORECASE))

@@ -21,10 +21,10 @@ namespace tilescope::analysis {
 /// names, or else the last work of the process before the call returned. A launch or copy waits while the queue of its
 /// stream is full. A call that copies pageable memory waits for the work before the copy on its stream. A thread
 /// also waits while it is in no op or call and another thread of the process works for at least half of the
-/// time, as in backward, or for a quarter of it if that thread had paused and begins at once. In a silence of both, as while a tracer
-/// writes its buffers, it is enough that the other thread begins as soon as this one is silent, or falls silent just before this one
-/// continues. While a thread waits for a batch of a data loader, the processes of the loader work, which
-/// are not recorded (loadedBatches()). The first activity of a thread depends on the last activity of another thread of the
+/// time, as in backward, or for a quarter of it if that thread had paused and begins at once. If both are silent for long,
+/// as while a tracer writes its buffers, it is enough that the other thread begins as soon as this one is silent, or falls
+/// silent just before this one continues. While a thread waits for a batch of a data loader, the processes of the loader
+/// work, which are not recorded (loadedBatches()). The first activity of a thread depends on the last activity of another thread of the
 /// process. A thread that only runs collectives begins one when an op of another thread submits it; that op may
 /// continue. A collective on the host has an empty activity for its arrival; its transfer begins when the last
 /// rank has arrived.

@@ -10,7 +10,8 @@ namespace tilescope::exchange {
 /// the ends of a collective are assumed to lie within kEndsNs of each other.
 ///
 /// Sets the uncertainty of the clocks of all hosts except the first, and offset and method of those that differ by more
-/// than it or that contradict the bounds. Clocks stay unchanged if the hosts have too few collectives in common or the bounds contradict each other.
+/// than it or that contradict the bounds. Clocks stay unchanged if the hosts have too few collectives in common or the
+/// bounds contradict each other.
 /// \param trace  times on the clocks of their processes
 void alignHosts(ForeignTrace& trace);
 
