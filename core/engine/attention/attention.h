@@ -5,16 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <memory>
 
 namespace tilescope::engine {
-
-/// An attention call on tensors.
-struct AttentionCall : AttentionSpec {
-    at::Device device = at::kCPU;
-    at::ScalarType dtype = at::kFloat; ///< of q, k and v
-};
 
 /// One way to compute attention, differentiable. q, k and v are contiguous in the shapes that
 /// BackendTraits::groupsHeads defines; o has the shape of q. Session thread.
@@ -26,14 +19,20 @@ public:
     virtual void visitHeld(const HoldVisitor& /*visit*/) const {}
 };
 
+/// \param inputs  device and dtype of q, k and v
 /// \throws Unsupported  if the backend cannot compute the problem (device, dtype, head dim, heads) or is not
 ///                      part of this build
-std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const AttentionCall& problem);
+std::unique_ptr<AttentionBackend> makeAttention(Backend backend, const AttentionSpec& spec,
+                                                const at::TensorOptions& inputs);
 
-std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionCall& problem);
-std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionCall& problem);
-std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionCall& problem);
-std::unique_ptr<AttentionBackend> makeFp8Attention(const AttentionCall& problem);
-std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionCall& problem);
+std::unique_ptr<AttentionBackend> makeNaiveAttention(const AttentionSpec& spec,
+                                                     const at::TensorOptions& inputs);
+std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionSpec& spec,
+                                                     const at::TensorOptions& inputs);
+std::unique_ptr<AttentionBackend> makeFlashAttention(const AttentionSpec& spec);
+std::unique_ptr<AttentionBackend> makeFp8Attention(const AttentionSpec& spec,
+                                                   const at::TensorOptions& inputs);
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionSpec& spec,
+                                                    const at::TensorOptions& inputs);
 
 } // namespace tilescope::engine

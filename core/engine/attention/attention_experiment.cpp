@@ -22,14 +22,13 @@ class AttentionExperiment final : public Experiment {
 public:
     AttentionExperiment(const ExperimentSpec& spec, const Device& device)
         : spec_(spec), needsGrad_(attentionOf(spec).needsGrad),
-          backend_(
-              makeAttention(spec.backend, {attentionOf(spec), device.torch(), inputDtype(spec.precision)}))
+          options_(at::device(device.torch()).dtype(inputDtype(spec.precision))),
+          backend_(makeAttention(spec.backend, attentionOf(spec), options_))
     {
-        const auto options = at::device(device.torch()).dtype(inputDtype(spec.precision));
         const bool grouped = traitsOf(spec.backend).groupsHeads;
         const auto draw = [&](const char* name, std::int64_t heads, std::int64_t length) {
             const Making making(MemoryCategory::Inputs, name);
-            const Tensor t = at::randn({spec.batch, heads, length, spec.headDim}, options);
+            const Tensor t = at::randn({spec.batch, heads, length, spec.headDim}, options_);
             return (grouped ? t.view({spec.batch * spec.kvHeads, -1, spec.headDim}) : t)
                 .set_requires_grad(needsGrad_);
         };
@@ -94,8 +93,7 @@ private:
     {
         double error = 0;
         {
-            const auto exact = makeAttention(
-                Backend::Flash, {attentionOf(spec_), device.torch(), inputDtype(spec_.precision)});
+            const auto exact = makeAttention(Backend::Flash, attentionOf(spec_), options_);
             const at::NoGradGuard noGrad;
             const Tensor expected = exact->apply(q_, k_, v_);
             const Tensor difference = backend_->apply(q_, k_, v_).sub_(expected);
@@ -110,6 +108,7 @@ private:
 
     ExperimentSpec spec_;
     bool needsGrad_;
+    at::TensorOptions options_; // device and dtype of q, k and v
     std::unique_ptr<AttentionBackend> backend_;
     Tensor q_;
     Tensor k_;

@@ -13,25 +13,25 @@ namespace {
 // tilescope::attention_fp8: rounds q, k and v to E4M3 and multiplies the rounded values.
 class Fp8Attention final : public AttentionBackend {
 public:
-    Fp8Attention(const AttentionCall& problem, const c10::OperatorHandle& op) : problem_(problem), op_(op) {}
+    Fp8Attention(const AttentionSpec& spec, const c10::OperatorHandle& op) : spec_(spec), op_(op) {}
 
     at::Tensor apply(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override
     {
-        torch::jit::Stack stack{q, k, v, problem_.causal, problem_.scale};
+        torch::jit::Stack stack{q, k, v, spec_.causal, spec_.scale};
         op_.callBoxed(stack);
         return std::move(stack.front()).toTensor();
     }
 
 private:
-    AttentionCall problem_;
+    AttentionSpec spec_;
     c10::OperatorHandle op_;
 };
 
-void requireDevice(const AttentionCall& problem)
+void requireDevice(const at::Device& device)
 {
-    if (!problem.device.is_cuda())
+    if (!device.is_cuda())
         throw Unsupported{"flash-fp8 is a CUDA kernel and this point runs on the CPU"};
-    const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(problem.device.index());
+    const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.index());
     if (gpu.major != 9)
         throw Unsupported{c10::str("flash-fp8 needs a GPU of compute capability 9.0; ", gpu.name, " has ",
                                    gpu.major, ".", gpu.minor)};
@@ -41,21 +41,21 @@ void requireDevice(const AttentionCall& problem)
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeFp8Attention(const AttentionCall& problem)
+std::unique_ptr<AttentionBackend> makeFp8Attention(const AttentionSpec& spec, const at::TensorOptions& inputs)
 {
-    requireDevice(problem);
-    if (problem.dtype != at::kBFloat16)
+    requireDevice(inputs.device());
+    if (inputs.dtype() != at::kBFloat16)
         throw Unsupported{"flash-fp8 takes bf16 inputs and this point has another precision"};
     const HeadDims& headDims = traitsOf(Backend::FlashFp8).headDims;
-    if (!headDims.take(problem.headDim, true))
+    if (!headDims.take(spec.headDim, true))
         throw Unsupported{
-            c10::str("flash-fp8 supports head dims 64 and 128 and this point has ", problem.headDim)};
-    if (problem.needsGrad)
+            c10::str("flash-fp8 supports head dims 64 and 128 and this point has ", spec.headDim)};
+    if (spec.needsGrad)
         throw Unsupported{"flash-fp8 has no backward and this point keeps a graph"};
     const auto op = c10::Dispatcher::singleton().findSchema({"tilescope::attention_fp8", ""});
     if (!op)
         throw Unsupported{"this program was built without Tilescope's attention kernels"};
-    return std::make_unique<Fp8Attention>(problem, *op);
+    return std::make_unique<Fp8Attention>(spec, *op);
 }
 
 } // namespace tilescope::engine

@@ -16,7 +16,7 @@ using at::Tensor;
 
 constexpr const char* kMask = "attention/mask";
 
-// LibTorch reports only in warnings why a kernel does not support a problem.
+// LibTorch reports only in warnings why a kernel does not support a spec.
 class WarningCollector final : public c10::WarningHandler {
 public:
     void process(const c10::Warning& warning) override
@@ -66,7 +66,7 @@ private:
 // than queries, the mask is passed explicitly.
 class SdpaAttention final : public AttentionBackend {
 public:
-    SdpaAttention(const BackendTraits& traits, const AttentionCall& problem);
+    SdpaAttention(const BackendTraits& traits, const AttentionSpec& spec, const at::TensorOptions& inputs);
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override;
 
@@ -79,24 +79,25 @@ private:
     void requireKernelTakes() const;
 
     const BackendTraits& traits_;
-    AttentionCall problem_;
+    AttentionSpec spec_;
+    at::TensorOptions inputs_;   // device and dtype of q, k and v
     std::int64_t blankRows_ = 0; // number of leading queries that see no key
     bool causal_ = false;        // the flag passed to PyTorch; false if mask_ is used
     Tensor mask_;                // (queries, keys): true: visible
 };
 
-SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionCall& problem)
-    : traits_(traits), problem_(problem)
+SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionSpec& spec,
+                             const at::TensorOptions& inputs)
+    : traits_(traits), spec_(spec), inputs_(inputs)
 {
-    const std::int64_t offset = problem.keys - problem.queries;
+    const std::int64_t offset = spec.keys - spec.queries;
     // A single query sees every key, so it needs no mask.
-    const bool causal = problem.causal && problem.queries > 1;
-    blankRows_ = problem.causal && offset < 0 ? -offset : 0;
+    const bool causal = spec.causal && spec.queries > 1;
+    blankRows_ = spec.causal && offset < 0 ? -offset : 0;
     causal_ = causal && offset <= 0;
     if (causal && offset > 0) {
         const Making making(MemoryCategory::Inputs, kMask);
-        mask_ = at::ones({problem.queries, problem.keys}, at::device(problem.device).dtype(at::kBool))
-                    .tril_(offset);
+        mask_ = at::ones({spec.queries, spec.keys}, inputs.dtype(at::kBool)).tril_(offset);
     }
     requireCuda();
     requireKernelTakes();
@@ -104,21 +105,20 @@ SdpaAttention::SdpaAttention(const BackendTraits& traits, const AttentionCall& p
 
 void SdpaAttention::requireCuda() const
 {
-    if (traits_.needsCuda && !problem_.device.is_cuda())
+    if (traits_.needsCuda && !inputs_.device().is_cuda())
         throw Unsupported{
             c10::str(traits_.name, " is a CUDA kernel of PyTorch and this point runs on the CPU")};
 }
 
-// Asks LibTorch, with temporary tensors of the problem's shape, whether the kernel supports the problem.
+// Asks LibTorch, with temporary tensors of the problem's shape, whether the kernel supports the spec.
 void SdpaAttention::requireKernelTakes() const
 {
     const std::optional<TorchKernel> kernel = traits_.torchKernel;
-    if (!problem_.device.is_cuda() || !kernel || kernel == TorchKernel::Math)
+    if (!inputs_.device().is_cuda() || !kernel || kernel == TorchKernel::Math)
         return;
-    const auto options = at::device(problem_.device).dtype(problem_.dtype);
-    const auto& p = problem_;
-    Tensor q = at::empty({p.batch, p.heads, p.queries - blankRows_, p.headDim}, options);
-    Tensor k = at::empty({p.batch, p.kvHeads, p.keys, p.headDim}, options);
+    const auto& p = spec_;
+    Tensor q = at::empty({p.batch, p.heads, p.queries - blankRows_, p.headDim}, inputs_);
+    Tensor k = at::empty({p.batch, p.kvHeads, p.keys, p.headDim}, inputs_);
     Tensor v = at::empty_like(k);
     for (Tensor* t : {&q, &k, &v})
         t->set_requires_grad(p.needsGrad);
@@ -142,28 +142,28 @@ Tensor SdpaAttention::apply(const Tensor& q, const Tensor& k, const Tensor& v)
 {
     if (blankRows_ == 0)
         return attend(q, k, v);
-    const Tensor o = attend(q.narrow(2, blankRows_, problem_.keys), k, v);
+    const Tensor o = attend(q.narrow(2, blankRows_, spec_.keys), k, v);
     return at::constant_pad_nd(o, {0, 0, blankRows_, 0});
 }
 
 Tensor SdpaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v) const
 {
-    const bool keepLse = problem_.needsGrad && at::GradMode::is_enabled();
+    const bool keepLse = spec_.needsGrad && at::GradMode::is_enabled();
     if (mask_.defined() || !traits_.torchKernel)
         return dispatched(q, k, v);
     switch (*traits_.torchKernel) {
     case TorchKernel::Flash:
-        if (!problem_.device.is_cuda())
+        if (!inputs_.device().is_cuda())
             return std::get<0>(
-                at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal_, {}, problem_.scale));
+                at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal_, {}, spec_.scale));
         return std::get<0>(
-            at::_scaled_dot_product_flash_attention(q, k, v, 0.0, causal_, false, problem_.scale));
+            at::_scaled_dot_product_flash_attention(q, k, v, 0.0, causal_, false, spec_.scale));
     case TorchKernel::Efficient:
         return std::get<0>(
-            at::_scaled_dot_product_efficient_attention(q, k, v, {}, keepLse, 0.0, causal_, problem_.scale));
+            at::_scaled_dot_product_efficient_attention(q, k, v, {}, keepLse, 0.0, causal_, spec_.scale));
     case TorchKernel::Cudnn:
-        return std::get<0>(at::_scaled_dot_product_cudnn_attention(q, k, v, {}, keepLse, 0.0, causal_, false,
-                                                                   problem_.scale));
+        return std::get<0>(
+            at::_scaled_dot_product_cudnn_attention(q, k, v, {}, keepLse, 0.0, causal_, false, spec_.scale));
     case TorchKernel::Math:
         break;
     }
@@ -177,14 +177,15 @@ Tensor SdpaAttention::dispatched(const Tensor& q, const Tensor& k, const Tensor&
     if (traits_.torchKernel)
         only.emplace(*traits_.torchKernel);
     return at::scaled_dot_product_attention(q, k, v, mask_.defined() ? std::optional(mask_) : std::nullopt,
-                                            0.0, causal_, problem_.scale, problem_.heads != problem_.kvHeads);
+                                            0.0, causal_, spec_.scale, spec_.heads != spec_.kvHeads);
 }
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionCall& problem)
+std::unique_ptr<AttentionBackend> makeSdpaAttention(Backend backend, const AttentionSpec& spec,
+                                                    const at::TensorOptions& inputs)
 {
-    return std::make_unique<SdpaAttention>(traitsOf(backend), problem);
+    return std::make_unique<SdpaAttention>(traitsOf(backend), spec, inputs);
 }
 
 } // namespace tilescope::engine

@@ -21,7 +21,7 @@ using torch::autograd::variable_list;
 // them as fit into the score budget (a wave), which limits both memory and the number of ops.
 class TiledPlan {
 public:
-    explicit TiledPlan(const AttentionCall& problem);
+    TiledPlan(const AttentionSpec& spec, const at::TensorOptions& inputs);
 
     Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor& logSumExp) const;
     variable_list backward(const Tensor& gradO, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -34,11 +34,8 @@ private:
         Tensor of(const Tensor& t) const { return t.narrow(1, begin, end - begin); }
     };
 
-    Span keyTile(std::int64_t begin) const
-    {
-        return {begin, std::min(begin + problem_.tileK, problem_.keys)};
-    }
-    Span wave(std::int64_t begin) const { return {begin, std::min(begin + waveRows_, problem_.queries)}; }
+    Span keyTile(std::int64_t begin) const { return {begin, std::min(begin + spec_.tileK, spec_.keys)}; }
+    Span wave(std::int64_t begin) const { return {begin, std::min(begin + waveRows_, spec_.queries)}; }
     std::int64_t firstRowThatSees(std::int64_t key, std::int64_t lowest) const;
 
     Tensor byHead(const Tensor& t, std::int64_t length) const;
@@ -48,7 +45,8 @@ private:
     void accumulate(Tensor sum, const Tensor& a, const Tensor& b) const;
     Tensor scores(const Tensor& qRows, const Tensor& kTile, Span rows, Span keys) const;
 
-    AttentionCall problem_;
+    AttentionSpec spec_;
+    at::TensorOptions inputs_;    // device and dtype of q, k and v
     at::ScalarType wide_;         // type of the sums
     std::int64_t offset_ = 0;     // query i sees key j if j <= i + offset_
     std::int64_t firstRow_ = 0;   // the first query that sees a key
@@ -56,47 +54,48 @@ private:
     std::int64_t queryBatch_ = 0; // batch · heads
 };
 
-TiledPlan::TiledPlan(const AttentionCall& problem) : problem_(problem)
+TiledPlan::TiledPlan(const AttentionSpec& spec, const at::TensorOptions& inputs)
+    : spec_(spec), inputs_(inputs)
 {
-    wide_ = problem.dtype == at::kDouble ? at::kDouble : at::kFloat;
-    offset_ = problem.keys - problem.queries;
-    firstRow_ = problem.causal ? std::max<std::int64_t>(0, -offset_) : 0;
-    queryBatch_ = problem.batch * problem.heads;
+    wide_ = inputs.dtype() == at::kDouble ? at::kDouble : at::kFloat;
+    offset_ = spec.keys - spec.queries;
+    firstRow_ = spec.causal ? std::max<std::int64_t>(0, -offset_) : 0;
+    queryBatch_ = spec.batch * spec.heads;
     // Score block of one wave: large enough to fill a GPU, small enough for a CPU's cache.
-    const std::int64_t budget = problem.device.is_cuda() ? (64LL << 20) : (2LL << 20);
-    const std::int64_t rowBytes = queryBatch_ * problem.tileK * static_cast<std::int64_t>(sizeof(float));
-    waveRows_ = std::max<std::int64_t>(1, budget / (rowBytes * problem.tileQ)) * problem.tileQ;
+    const std::int64_t budget = inputs.device().is_cuda() ? (64LL << 20) : (2LL << 20);
+    const std::int64_t rowBytes = queryBatch_ * spec.tileK * static_cast<std::int64_t>(sizeof(float));
+    waveRows_ = std::max<std::int64_t>(1, budget / (rowBytes * spec.tileQ)) * spec.tileQ;
 }
 
 // Start of the first query tile, at or after `lowest`, with a row that sees `key`.
 std::int64_t TiledPlan::firstRowThatSees(std::int64_t key, std::int64_t lowest) const
 {
-    if (!problem_.causal)
+    if (!spec_.causal)
         return lowest;
     const std::int64_t row = std::max(key - offset_, firstRow_);
-    return std::max(lowest, firstRow_ + (row - firstRow_) / problem_.tileQ * problem_.tileQ);
+    return std::max(lowest, firstRow_ + (row - firstRow_) / spec_.tileQ * spec_.tileQ);
 }
 
 Tensor TiledPlan::byHead(const Tensor& t, std::int64_t length) const
 {
-    return t.reshape({-1, length, problem_.headDim});
+    return t.reshape({-1, length, spec_.headDim});
 }
 
 // A tile of k or v with one copy for each query head that shares it.
 Tensor TiledPlan::tileForQueries(const Tensor& kOrV, Span keys) const
 {
     const Tensor tile = keys.of(kOrV);
-    const std::int64_t groups = problem_.heads / problem_.kvHeads;
+    const std::int64_t groups = spec_.heads / spec_.kvHeads;
     if (groups == 1)
         return tile;
     return tile.unsqueeze(1)
-        .expand({tile.size(0), groups, keys.size(), problem_.headDim})
-        .reshape({queryBatch_, keys.size(), problem_.headDim});
+        .expand({tile.size(0), groups, keys.size(), spec_.headDim})
+        .reshape({queryBatch_, keys.size(), spec_.headDim});
 }
 
 Tensor TiledPlan::sumGroups(const Tensor& gradTile) const
 {
-    const std::int64_t groups = problem_.heads / problem_.kvHeads;
+    const std::int64_t groups = spec_.heads / spec_.kvHeads;
     if (groups == 1)
         return gradTile;
     return gradTile.view({-1, groups, gradTile.size(1), gradTile.size(2)}).sum(1);
@@ -105,26 +104,26 @@ Tensor TiledPlan::sumGroups(const Tensor& gradTile) const
 // a b in the wide type, whatever the type of the factors.
 Tensor TiledPlan::product(const Tensor& a, const Tensor& b) const
 {
-    if (problem_.dtype == wide_)
+    if (inputs_.dtype() == wide_)
         return at::bmm(a, b);
-    if (problem_.device.is_cuda())
-        return at::bmm(a.to(problem_.dtype), b, wide_);
+    if (inputs_.device().is_cuda())
+        return at::bmm(a.to(inputs_.dtype()), b, wide_);
     return at::bmm(a.to(wide_), b.to(wide_));
 }
 
 void TiledPlan::accumulate(Tensor sum, const Tensor& a, const Tensor& b) const
 {
-    if (problem_.dtype == wide_)
+    if (inputs_.dtype() == wide_)
         sum.baddbmm_(a, b);
     else
-        sum.add_(product(a.to(problem_.dtype), b));
+        sum.add_(product(a.to(inputs_.dtype()), b));
 }
 
 Tensor TiledPlan::scores(const Tensor& qRows, const Tensor& kTile, Span rows, Span keys) const
 {
-    Tensor scores = product(qRows, kTile.transpose(1, 2)).mul_(problem_.scale);
+    Tensor scores = product(qRows, kTile.transpose(1, 2)).mul_(spec_.scale);
     const std::int64_t crossed = std::min(rows.end, keys.end - 1 - offset_) - rows.begin;
-    if (problem_.causal && crossed > 0) {
+    if (spec_.causal && crossed > 0) {
         // Only rows that the diagonal crosses need a mask; those below see the whole tile.
         const Tensor hidden = at::ones({crossed, keys.size()}, scores.options().dtype(at::kBool))
                                   .triu_(rows.begin + offset_ - keys.begin + 1);
@@ -135,20 +134,19 @@ Tensor TiledPlan::scores(const Tensor& qRows, const Tensor& kTile, Span rows, Sp
 
 Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, Tensor& logSumExp) const
 {
-    const Tensor q = byHead(q4, problem_.queries);
-    const Tensor k = byHead(k4, problem_.keys);
-    const Tensor v = byHead(v4, problem_.keys);
+    const Tensor q = byHead(q4, spec_.queries);
+    const Tensor k = byHead(k4, spec_.keys);
+    const Tensor v = byHead(v4, spec_.keys);
     const auto wide = q.options().dtype(wide_);
-    const std::int64_t rows = problem_.queries;
-    Tensor o = at::zeros({queryBatch_, rows, problem_.headDim}, wide);
+    const std::int64_t rows = spec_.queries;
+    Tensor o = at::zeros({queryBatch_, rows, spec_.headDim}, wide);
     Tensor sums = at::zeros({queryBatch_, rows, 1}, wide);
     Tensor maxima = at::full({queryBatch_, rows, 1}, -std::numeric_limits<double>::infinity(), wide);
 
     for (std::int64_t begin = firstRow_; begin < rows; begin += waveRows_) {
         const Span all = wave(begin);
-        const std::int64_t keysSeen =
-            problem_.causal ? std::min(problem_.keys, all.end + offset_) : problem_.keys;
-        for (std::int64_t key = 0; key < keysSeen; key += problem_.tileK) {
+        const std::int64_t keysSeen = spec_.causal ? std::min(spec_.keys, all.end + offset_) : spec_.keys;
+        for (std::int64_t key = 0; key < keysSeen; key += spec_.tileK) {
             const Span keys = keyTile(key);
             const Span part{firstRowThatSees(key, begin), all.end};
             Tensor p = scores(part.of(q), tileForQueries(k, keys), part, keys);
@@ -165,45 +163,45 @@ Tensor TiledPlan::forward(const Tensor& q4, const Tensor& k4, const Tensor& v4, 
         all.of(o).div_(all.of(sums));
     }
     logSumExp = sums.log_().add_(maxima);
-    return o.to(problem_.dtype).view(q4.sizes());
+    return o.to(inputs_.dtype()).view(q4.sizes());
 }
 
 variable_list TiledPlan::backward(const Tensor& gradO4, const Tensor& q4, const Tensor& k4, const Tensor& v4,
                                   const Tensor& o4, const Tensor& logSumExp) const
 {
-    const Tensor q = byHead(q4, problem_.queries);
-    const Tensor k = byHead(k4, problem_.keys);
-    const Tensor v = byHead(v4, problem_.keys);
-    const Tensor gradO = byHead(gradO4, problem_.queries);
+    const Tensor q = byHead(q4, spec_.queries);
+    const Tensor k = byHead(k4, spec_.keys);
+    const Tensor v = byHead(v4, spec_.keys);
+    const Tensor gradO = byHead(gradO4, spec_.queries);
     const auto wide = q.options().dtype(wide_);
     // delta_i = sum_j P_ij dP_ij = o_i · do_i, which needs no tile.
-    const Tensor delta = at::mul(gradO, byHead(o4, problem_.queries)).sum(-1, true, wide_);
+    const Tensor delta = at::mul(gradO, byHead(o4, spec_.queries)).sum(-1, true, wide_);
     Tensor gradQ = at::zeros(q.sizes(), wide);
     Tensor gradK = at::zeros(k.sizes(), wide);
     Tensor gradV = at::zeros(v.sizes(), wide);
 
-    for (std::int64_t key = 0; key < problem_.keys; key += problem_.tileK) {
+    for (std::int64_t key = 0; key < spec_.keys; key += spec_.tileK) {
         const Span keys = keyTile(key);
         const Tensor kTile = tileForQueries(k, keys);
         const Tensor vTile = tileForQueries(v, keys).transpose(1, 2);
-        Tensor gradKTile = at::zeros({queryBatch_, keys.size(), problem_.headDim}, wide);
+        Tensor gradKTile = at::zeros({queryBatch_, keys.size(), spec_.headDim}, wide);
         Tensor gradVTile = at::zeros_like(gradKTile);
-        for (std::int64_t begin = firstRowThatSees(key, firstRow_); begin < problem_.queries;
+        for (std::int64_t begin = firstRowThatSees(key, firstRow_); begin < spec_.queries;
              begin += waveRows_) {
             const Span rows = wave(begin);
             const Tensor qRows = rows.of(q);
             const Tensor gradRows = rows.of(gradO);
             Tensor p = scores(qRows, kTile, rows, keys).sub_(rows.of(logSumExp)).exp_();
             accumulate(gradVTile, p.transpose(1, 2), gradRows);
-            const Tensor gradS = product(gradRows, vTile).sub_(rows.of(delta)).mul_(p).mul_(problem_.scale);
+            const Tensor gradS = product(gradRows, vTile).sub_(rows.of(delta)).mul_(p).mul_(spec_.scale);
             accumulate(rows.of(gradQ), gradS, kTile);
             accumulate(gradKTile, gradS.transpose(1, 2), qRows);
         }
         keys.of(gradK).copy_(sumGroups(gradKTile));
         keys.of(gradV).copy_(sumGroups(gradVTile));
     }
-    return {gradQ.to(problem_.dtype).view(q4.sizes()), gradK.to(problem_.dtype).view(k4.sizes()),
-            gradV.to(problem_.dtype).view(v4.sizes())};
+    return {gradQ.to(inputs_.dtype()).view(q4.sizes()), gradK.to(inputs_.dtype()).view(k4.sizes()),
+            gradV.to(inputs_.dtype()).view(v4.sizes())};
 }
 
 // Disables autocast: it was applied when q, k and v were computed, and the tiles choose their own types.
@@ -241,7 +239,7 @@ struct TiledFunction : torch::autograd::Function<TiledFunction> {
 
 class TiledAttention final : public AttentionBackend {
 public:
-    explicit TiledAttention(const AttentionCall& problem) : plan_(problem) {}
+    TiledAttention(const AttentionSpec& spec, const at::TensorOptions& inputs) : plan_(spec, inputs) {}
 
     Tensor apply(const Tensor& q, const Tensor& k, const Tensor& v) override
     {
@@ -259,9 +257,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionCall& problem)
+std::unique_ptr<AttentionBackend> makeTiledAttention(const AttentionSpec& spec,
+                                                     const at::TensorOptions& inputs)
 {
-    return std::make_unique<TiledAttention>(problem);
+    return std::make_unique<TiledAttention>(spec, inputs);
 }
 
 } // namespace tilescope::engine

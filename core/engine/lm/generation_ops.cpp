@@ -34,10 +34,9 @@ Tensor makeTurns(std::int64_t positions, std::int64_t headDim, double theta, dou
 
 /// The problem of the prompt, or of one new token, for which `keys` is the most that it reads.
 /// \param scale  of the scores
-AttentionCall attentionOfPass(const ExperimentSpec& spec, at::TensorOptions options, double scale,
-                              bool isPrefill)
+AttentionSpec attentionOfPass(const ExperimentSpec& spec, double scale, bool isPrefill)
 {
-    AttentionCall call{attentionOf(spec), options.device(), c10::typeMetaToScalarType(options.dtype())};
+    AttentionSpec call = attentionOf(spec);
     call.scale = scale;
     if (!isPrefill) {
         call.queries = 1;
@@ -75,8 +74,8 @@ GenerationOps::GenerationOps(const ExperimentSpec& spec, at::TensorOptions optio
     scale_ = isInPlace ? scaleOfScores(spec) : 1;
     storesInPlace_ = isInPlace && options.device().is_cuda() && !isWide && headDim_ % 8 == 0;
     readsPages_ = storesInPlace_ && spec.precision == Precision::Bf16;
-    prefill_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale_, true));
-    decode_ = makeAttention(spec.backend, attentionOfPass(spec, options, scale_, false));
+    prefill_ = makeAttention(spec.backend, attentionOfPass(spec, scale_, true), options);
+    decode_ = makeAttention(spec.backend, attentionOfPass(spec, scale_, false), options);
     cache_ = makeKvCache(spec, options);
 }
 

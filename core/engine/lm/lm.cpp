@@ -48,12 +48,13 @@ std::optional<at::Generator> weightSource(at::Device device, std::int64_t seed)
     return generator;
 }
 
-EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
-                   Parallelism* parallelism)
+EagerOps::EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionSpec& attention,
+                   at::ScalarType attentionType, Parallelism* parallelism)
     : batch_(spec.batch), parts_(gridOf(spec).tensor), heads_(spec.heads / parts_),
       splitsProducts_(spec.precision == Precision::Fp32x6), options_(options),
       weightSource_(weightSource(options.device(), spec.seed)), parallelism_(parallelism),
-      attention_(makeAttention(spec.backend, attention)), groupsHeads_(traitsOf(spec.backend).groupsHeads)
+      attention_(makeAttention(spec.backend, attention, options.dtype(attentionType))),
+      groupsHeads_(traitsOf(spec.backend).groupsHeads)
 {
     requireRotatable(spec);
     const std::int64_t headDim = spec.dModel / spec.heads;
@@ -111,11 +112,11 @@ void EagerOps::visitHeld(const HoldVisitor& visit) const
 
 EagerOps eagerOps(const ExperimentSpec& spec, const Device& device, Parallelism* parallelism)
 {
-    AttentionCall attention{attentionOf(spec), device.torch(),
-                            autocastDtype(spec.precision).value_or(at::kFloat)};
+    AttentionSpec attention = attentionOf(spec);
     attention.heads /= gridOf(spec).tensor;
     attention.kvHeads /= gridOf(spec).tensor;
-    return {spec, at::device(device.torch()).dtype(at::kFloat), attention, parallelism};
+    return {spec, at::device(device.torch()).dtype(at::kFloat), attention,
+            autocastDtype(spec.precision).value_or(at::kFloat), parallelism};
 }
 
 } // namespace tilescope::engine

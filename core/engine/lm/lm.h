@@ -36,11 +36,12 @@ public:
     using Tensor = at::Tensor;
     using Range = trace::ScopedRange;
 
-    /// \param options  dtype and device of the parameters
+    /// \param options        dtype and device of the parameters
+    /// \param attentionType  of the inputs of attention
     /// \throws Unsupported, Error
     /// \param parallelism  shared by the ranks; must outlive this object; null: this process alone
-    EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionCall& attention,
-             Parallelism* parallelism = nullptr);
+    EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionSpec& attention,
+             at::ScalarType attentionType, Parallelism* parallelism = nullptr);
 
     Tensor embeddingWeight(const std::string& name, std::int64_t rows, std::int64_t width);
     Tensor normWeight(const std::string& name, std::int64_t width);

@@ -160,24 +160,22 @@ void addAttention(std::vector<Ceiling>& ceilings, const Device& device, Backend 
                   const std::string& kernel, at::ScalarType type, bool tf32 = false)
 {
     const CalibrationAttention shape = calibrationAttention(device.isCuda());
-    AttentionCall problem;
+    AttentionSpec problem;
     problem.batch = shape.batch;
     problem.heads = problem.kvHeads = shape.heads;
     problem.queries = problem.keys = shape.length;
     problem.headDim = shape.headDim;
-    problem.device = device.torch();
-    problem.dtype = type;
     problem.allowTf32 = tf32;
     problem.needsGrad = true;
     std::unique_ptr<AttentionBackend> attention;
     try {
-        attention = makeAttention(backend, problem);
+        attention = makeAttention(backend, problem, at::device(device.torch()).dtype(type));
     } catch (const Unsupported&) {
         return;
     }
     const auto values = [&] {
         const std::array sizes{problem.batch, problem.heads, problem.queries, problem.headDim};
-        return at::randn(sizes, at::device(problem.device)).to(type).requires_grad_();
+        return at::randn(sizes, at::device(device.torch())).to(type).requires_grad_();
     };
     const Tensor q = values();
     const Tensor k = values();

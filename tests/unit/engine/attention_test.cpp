@@ -20,10 +20,18 @@ struct Inputs {
     Tensor q, k, v;
 };
 
-AttentionCall problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t queries, std::int64_t keys,
-                        bool causal)
+/// An attention call and its inputs.
+struct Problem : AttentionSpec {
+    at::Device device = at::kCPU;
+    at::ScalarType dtype = at::kDouble;
+
+    at::TensorOptions inputs() const { return at::device(device).dtype(dtype); }
+};
+
+Problem problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t queries, std::int64_t keys,
+                  bool causal)
 {
-    AttentionCall problem;
+    Problem problem;
     problem.batch = 2;
     problem.heads = heads;
     problem.kvHeads = kvHeads;
@@ -32,13 +40,12 @@ AttentionCall problemOf(std::int64_t heads, std::int64_t kvHeads, std::int64_t q
     problem.headDim = 8;
     problem.causal = causal;
     problem.scale = 1 / std::sqrt(8.0);
-    problem.dtype = at::kDouble;
     problem.needsGrad = true;
     problem.tileQ = problem.tileK = 16;
     return problem;
 }
 
-Inputs inputsFor(const AttentionCall& p)
+Inputs inputsFor(const Problem& p)
 {
     at::manual_seed(7);
     const auto options = at::dtype(at::kDouble);
@@ -49,7 +56,7 @@ Inputs inputsFor(const AttentionCall& p)
 }
 
 // Attention by its definition, in double, a query at a time.
-Tensor reference(const Inputs& in, const AttentionCall& p)
+Tensor reference(const Inputs& in, const Problem& p)
 {
     const Tensor q = in.q.to(at::kDouble);
     const Tensor k = in.k.to(at::kDouble).repeat_interleave(p.heads / p.kvHeads, 1);
@@ -88,9 +95,9 @@ Inputs leavesOf(const Inputs& in)
     return {leaf(in.q), leaf(in.k), leaf(in.v)};
 }
 
-Answer answerOf(Backend backend, const AttentionCall& p, const Inputs& in)
+Answer answerOf(Backend backend, const Problem& p, const Inputs& in)
 {
-    const auto attention = makeAttention(backend, p);
+    const auto attention = makeAttention(backend, p, p.inputs());
     const Inputs leaves = leavesOf(in);
     const auto shaped = [&](const Tensor& t) {
         return traitsOf(backend).groupsHeads ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
@@ -99,7 +106,7 @@ Answer answerOf(Backend backend, const AttentionCall& p, const Inputs& in)
     return gradientsOf(leaves, o.view(in.q.sizes()));
 }
 
-Answer referenceAnswer(const AttentionCall& p, const Inputs& in)
+Answer referenceAnswer(const Problem& p, const Inputs& in)
 {
     const auto leaf = [](const Tensor& t) {
         return t.to(at::kDouble).detach().clone().set_requires_grad(true);
@@ -156,7 +163,7 @@ class AttentionBackends : public ::testing::TestWithParam<BackendCase> {};
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 {
     const BackendCase& c = GetParam();
-    const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const Problem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 1e-12);
 }
@@ -164,7 +171,7 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp64)
 TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 {
     const BackendCase& c = GetParam();
-    AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    Problem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     p.dtype = at::kFloat;
     const Inputs in = inputsFor(p);
     expectSame(answerOf(c.backend, p, in), referenceAnswer(p, in), 2e-5);
@@ -173,11 +180,11 @@ TEST_P(AttentionBackends, AgreeWithTheDefinitionInFp32)
 TEST_P(AttentionBackends, GiveTheSameWithoutAGraph)
 {
     const BackendCase& c = GetParam();
-    const AttentionCall p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
+    const Problem p = problemOf(c.heads, c.kvHeads, c.queries, c.keys, c.causal);
     const Inputs in = inputsFor(p);
     const Tensor withGraph = answerOf(c.backend, p, in).o;
     const at::NoGradGuard noGrad;
-    const auto attention = makeAttention(c.backend, p);
+    const auto attention = makeAttention(c.backend, p, p.inputs());
     const auto shaped = [&](const Tensor& t) {
         return traitsOf(c.backend).groupsHeads ? t.view({p.batch * p.kvHeads, -1, p.headDim}) : t;
     };
@@ -189,9 +196,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AttentionBackends, ::testing::ValuesIn(allCases
 
 TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
 {
-    const AttentionCall p = problemOf(2, 1, 19, 23, true);
+    const Problem p = problemOf(2, 1, 19, 23, true);
     const Inputs in = inputsFor(p);
-    const auto attention = makeTiledAttention(p);
+    const auto attention = makeTiledAttention(p, p.inputs());
     at::manual_seed(9);
     const Tensor direction = at::randn(in.q.sizes(), at::dtype(at::kDouble));
     const auto value = [&](const Inputs& at) {
@@ -217,7 +224,7 @@ TEST(TiledAttention, GradientsAreThoseOfFiniteDifferences)
 
 TEST(TiledAttention, TileSizesDoNotChangeTheResult)
 {
-    AttentionCall p = problemOf(2, 2, 100, 130, true);
+    Problem p = problemOf(2, 2, 100, 130, true);
     const Inputs in = inputsFor(p);
     const Answer want = referenceAnswer(p, in);
     for (const auto& [tileQ, tileK] : {std::pair(16, 16), std::pair(16, 64), std::pair(64, 16),
@@ -231,7 +238,7 @@ TEST(TiledAttention, TileSizesDoNotChangeTheResult)
 TEST(TiledAttention, WorksInWavesWhereAllQueriesDoNotFit)
 {
     // 512 rows of 64 keys for 64 heads are over the budget of a CPU's wave.
-    AttentionCall p = problemOf(32, 32, 512, 512, true);
+    Problem p = problemOf(32, 32, 512, 512, true);
     p.headDim = 4;
     p.tileQ = p.tileK = 64;
     const Inputs in = inputsFor(p);
@@ -240,9 +247,9 @@ TEST(TiledAttention, WorksInWavesWhereAllQueriesDoNotFit)
 
 TEST(TiledAttention, KeepsOnlyInputsOutputAndLogSumExpForBackward)
 {
-    const AttentionCall p = problemOf(1, 1, 64, 64, false);
+    const Problem p = problemOf(1, 1, 64, 64, false);
     const Inputs leaves = leavesOf(inputsFor(p));
-    const Tensor o = makeTiledAttention(p)->apply(leaves.q, leaves.k, leaves.v);
+    const Tensor o = makeTiledAttention(p, p.inputs())->apply(leaves.q, leaves.k, leaves.v);
     // Changing an input in place after forward must be noticed: it is saved, not copied.
     {
         const at::NoGradGuard noGrad;
@@ -253,7 +260,7 @@ TEST(TiledAttention, KeepsOnlyInputsOutputAndLogSumExpForBackward)
 
 TEST(TiledAttention, SurvivesLargeScoresAndOneDominantKey)
 {
-    AttentionCall p = problemOf(2, 2, 40, 40, true);
+    Problem p = problemOf(2, 2, 40, 40, true);
     Inputs in = inputsFor(p);
     in.q = in.q * 30;
     in.k = in.k * 30;
@@ -266,7 +273,7 @@ TEST(TiledAttention, SurvivesLargeScoresAndOneDominantKey)
 TEST(TiledAttention, RunsInHalfTypesAsAccuratelyAsNaive)
 {
     for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
-        AttentionCall p = problemOf(2, 2, 70, 70, true);
+        Problem p = problemOf(2, 2, 70, 70, true);
         p.dtype = dtype;
         const Inputs in = inputsFor(p);
         const Answer want = referenceAnswer(p, in);
@@ -284,7 +291,8 @@ TEST(SdpaAttention, CudaKernelsAreSkippedOnTheCpuWithAReason)
 {
     for (const Backend backend : {Backend::FlashFp8, Backend::SdpaEfficient, Backend::SdpaCudnn}) {
         try {
-            makeAttention(backend, problemOf(1, 1, 8, 8, true));
+            const Problem p = problemOf(1, 1, 8, 8, true);
+            makeAttention(backend, p, p.inputs());
             FAIL() << "a CUDA kernel was made for the CPU";
         } catch (const Unsupported& unsupported) {
             EXPECT_THAT(unsupported.reason, ::testing::HasSubstr("CUDA kernel"));
@@ -300,7 +308,7 @@ void expectTraitsOn(const at::Device& device)
             for (const bool sharesHeads : {false, true})
                 for (const bool hasMask : {false, true})
                     for (const std::int64_t headDim : {16, 20, 64}) {
-                        AttentionCall p = problemOf(4, sharesHeads ? 2 : 4, 32, hasMask ? 40 : 32, true);
+                        Problem p = problemOf(4, sharesHeads ? 2 : 4, 32, hasMask ? 40 : 32, true);
                         p.dtype = dtype;
                         p.device = device;
                         p.headDim = headDim;
@@ -308,7 +316,7 @@ void expectTraitsOn(const at::Device& device)
                         const bool isPrecisionTaken = !traits.onCuda.bf16Only || dtype == at::kBFloat16;
                         bool isTaken = true;
                         try {
-                            makeAttention(traits.backend, p);
+                            makeAttention(traits.backend, p, p.inputs());
                         } catch (const Unsupported&) {
                             isTaken = false;
                         }
@@ -330,7 +338,7 @@ TEST(Fp8Attention, DiffersFromTheDefinitionByRoundingOnly)
     const at::NoGradGuard noGrad;
     for (const bool causal : {false, true})
         for (const std::int64_t headDim : {64, 128}) {
-            AttentionCall p = problemOf(4, 2, 200, 333, causal);
+            Problem p = problemOf(4, 2, 200, 333, causal);
             p.device = at::Device(at::kCUDA, 0);
             p.dtype = at::kBFloat16;
             p.headDim = headDim;
@@ -338,7 +346,7 @@ TEST(Fp8Attention, DiffersFromTheDefinitionByRoundingOnly)
             p.needsGrad = false;
             const Inputs in = inputsFor(p);
             const Tensor expected = reference(in, p);
-            const auto attention = makeAttention(Backend::FlashFp8, p);
+            const auto attention = makeAttention(Backend::FlashFp8, p, p.inputs());
             const Tensor o = attention->apply(in.q.to(p.device), in.k.to(p.device), in.v.to(p.device));
             const Tensor difference = o.cpu().to(at::kDouble) - expected;
             const double error = (difference.norm() / expected.norm()).item<double>();

@@ -58,7 +58,7 @@ FusedModel fusedModel(const ExperimentSpec& spec, at::ScalarType elements, bool 
 LanguageModel eagerModel(const ExperimentSpec& spec, at::ScalarType type, at::ScalarType attention)
 {
     at::manual_seed(3);
-    return LanguageModel(spec, EagerOps(spec, at::dtype(type), {attentionOf(spec), at::kCPU, attention}));
+    return LanguageModel(spec, EagerOps(spec, at::dtype(type), attentionOf(spec), attention));
 }
 
 FusedOps::Tensor valueOf(const Tensor& data)

@@ -38,9 +38,9 @@ LanguageModel toyModel(ExperimentSpec spec, Backend backend)
 {
     at::manual_seed(3);
     spec.backend = backend;
-    AttentionCall attention{attentionOf(spec), at::kCPU, at::kDouble};
+    AttentionSpec attention = attentionOf(spec);
     attention.tileQ = attention.tileK = 4;
-    return LanguageModel(spec, EagerOps(spec, at::dtype(at::kDouble), attention));
+    return LanguageModel(spec, EagerOps(spec, at::dtype(at::kDouble), attention, at::kDouble));
 }
 
 Tensor toyTokens(const ExperimentSpec& spec)
@@ -63,7 +63,7 @@ TEST_P(LmPresets, HaveExactlyTheirParameters)
     ExperimentSpec spec = GetParam().spec;
     spec.backend = Backend::FlashTorch;
     const auto options = at::device(at::kMeta).dtype(at::kFloat);
-    const LanguageModel model(spec, EagerOps(spec, options, {attentionOf(spec), at::kMeta, at::kFloat}));
+    const LanguageModel model(spec, EagerOps(spec, options, attentionOf(spec), at::kFloat));
     EXPECT_EQ(model.ops().weightElements(), GetParam().parameters);
 }
 
@@ -195,8 +195,7 @@ TEST(LanguageModel, KeepsTheLayoutOfItsWeightsInTheirGradients)
 
 LanguageModel floatModel(const ExperimentSpec& spec, at::ScalarType attentionType)
 {
-    return LanguageModel(spec,
-                         EagerOps(spec, at::dtype(at::kFloat), {attentionOf(spec), at::kCPU, attentionType}));
+    return LanguageModel(spec, EagerOps(spec, at::dtype(at::kFloat), attentionOf(spec), attentionType));
 }
 
 std::vector<Tensor> gradientsWith(Checkpointing checkpointing, Backend backend,

@@ -100,11 +100,11 @@ public:
 private:
     EagerOps ops() const
     {
-        AttentionCall call{attentionOf(spec_), device_, at::kDouble};
+        AttentionSpec call = attentionOf(spec_);
         const std::int64_t parts = gridOf(spec_).tensor;
         call.heads /= parts;
         call.kvHeads /= parts;
-        return {spec_, at::device(device_).dtype(at::kDouble), call, parallelism_};
+        return {spec_, at::device(device_).dtype(at::kDouble), call, at::kDouble, parallelism_};
     }
 
     std::vector<NamedTensor> ownWeights() const

@@ -135,11 +135,10 @@ TEST(SplitMm, MakesTheModelAsExactAsInFp32)
     const auto logitsOf = [&spec](Precision precision, at::ScalarType type) {
         spec.precision = precision;
         at::manual_seed(3);
-        LanguageModel model(spec, EagerOps(spec, at::dtype(type), {attentionOf(spec), at::kCPU, type}));
+        LanguageModel model(spec, EagerOps(spec, at::dtype(type), attentionOf(spec), type));
         const at::NoGradGuard noGrad;
         if (type == at::kDouble) { // the same weights: numbers of other types are drawn differently
-            LanguageModel drawn(
-                spec, EagerOps(spec, at::dtype(at::kFloat), {attentionOf(spec), at::kCPU, at::kFloat}));
+            LanguageModel drawn(spec, EagerOps(spec, at::dtype(at::kFloat), attentionOf(spec), at::kFloat));
             for (std::size_t i = 0; i < drawn.parameters().size(); ++i)
                 model.parameters()[i].copy_(drawn.parameters()[i]);
         }
