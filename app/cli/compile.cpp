@@ -6,6 +6,7 @@
 #include "app/cli/on_host.h"
 #include "app/cli/print_table.h"
 #include "app/cli/scratch.h"
+#include "app/cli/shared_options.h"
 #include "app/cli/spec_argument.h"
 #include "core/base/error.h"
 #include "core/base/terminal_text.h"
@@ -179,7 +180,7 @@ int compileCommand(int argc, char** argv)
     arguments.flag("--quick", quick, "the models of the quick edition");
     arguments.option("--on", on, "the host that compiles them and keeps them (tilescope hosts)");
     arguments.suggest("--on", suggestedHosts);
-    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
+    tableFormatOption(arguments, format);
     if (!arguments.parse(argc, argv))
         return 0;
     if (spec.empty())

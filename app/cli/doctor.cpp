@@ -4,6 +4,7 @@
 #include "app/cli/file_cache.h"
 #include "app/cli/on_host.h"
 #include "app/cli/print_findings.h"
+#include "app/cli/shared_options.h"
 #include "app/cli/sweep_command.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
@@ -82,7 +83,7 @@ int doctorCommand(int argc, char** argv)
     arguments.flag("--ceilings", ceilings.asked, "instead measure the ceilings of a device; takes seconds");
     arguments.output("-o,--output", ceilings.file,
                      "save the ceilings in this file, for the rooflines of its runs");
-    arguments.option("--device", ceilings.device, "auto, cpu or cuda:N (auto)");
+    deviceOption(arguments, ceilings.device);
     arguments.flag("--force", ceilings.force, "save a calibration although the host was busy");
     arguments.option("--on", on, "check this host instead (tilescope hosts)");
     arguments.suggest("--on", suggestedHosts);

@@ -6,6 +6,7 @@
 #include "app/cli/compare.h"
 #include "app/cli/file_kind.h"
 #include "app/cli/notes.h"
+#include "app/cli/shared_options.h"
 #include "core/base/error.h"
 #include "core/base/named_output.h"
 #include "core/base/number_text.h"
@@ -278,7 +279,7 @@ int exportCommand(int argc, char** argv)
                      "that many ns after the run's first event");
     arguments.choice("--weight", weight, {"time", "host", "allocated", "flops", "bytes", "idle", "samples"},
                      "with --folded, --speedscope and --pprof: what stacks add up, as in show tree");
-    arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
+    identityOption(arguments, withIdentity);
     arguments.flag("--force", force, "replace a file of another kind");
     if (!arguments.parse(argc, argv))
         return 0;

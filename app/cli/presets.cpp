@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/print_table.h"
+#include "app/cli/shared_options.h"
 #include "core/config/spec_file.h"
 
 namespace tilescope::cli {
@@ -10,7 +11,7 @@ int presetsCommand(int argc, char** argv)
     std::string format = "table";
     Arguments arguments("presets [--format table|json|csv]", "Lists the model sizes for the key `size`.",
                         "tilescope presets --format json");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
+    tableFormatOption(arguments, format);
     if (!arguments.parse(argc, argv))
         return 0;
 

@@ -6,6 +6,7 @@
 #include "app/cli/print_table.h"
 #include "app/cli/recording.h"
 #include "app/cli/scratch.h"
+#include "app/cli/shared_options.h"
 #include "core/analysis/work/replayable.h"
 #include "core/base/error.h"
 #include "core/exchange/work/replay_section.h"
@@ -68,8 +69,8 @@ int replayCommand(int argc, char** argv)
     arguments.positional("FILE", file, "a .tscope file, or a trace that Tilescope can import");
     arguments.option("--op", op, "name of an op, or its number in the run");
     arguments.option("--run", run, "run with that number (default: the last)");
-    arguments.option("--device", device, "auto, cpu or cuda:N (auto)");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
+    deviceOption(arguments, device);
+    tableFormatOption(arguments, format);
     if (!arguments.parse(argc, argv))
         return 0;
     if (file.empty() || op.empty())

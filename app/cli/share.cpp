@@ -5,6 +5,7 @@
 #include "app/cli/compare.h"
 #include "app/cli/file_kind.h"
 #include "app/cli/notes.h"
+#include "app/cli/shared_options.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/base/plural.h"
@@ -53,7 +54,7 @@ int shareCommand(int argc, char** argv)
     arguments.positional("FILE", file, "a .tscope file, optionally with a colon and a run number");
     arguments.repeated("--run", numbers, "a run to show; repeat it for several");
     arguments.output("-o,--output", output, "the page to write: a regular file, not a recording");
-    arguments.flag("--with-identity", withIdentity, "keep host, command line and home folders");
+    identityOption(arguments, withIdentity);
     arguments.flag("--force", force, "replace a file that is no such page");
     if (!arguments.parse(argc, argv))
         return 0;

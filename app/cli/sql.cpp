@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/print_table.h"
 #include "app/cli/recording.h"
+#include "app/cli/shared_options.h"
 #include "core/base/error.h"
 #include "core/base/plural.h"
 #include "core/exchange/runs/sql_section.h"
@@ -67,7 +68,7 @@ int sqlCommand(int argc, char** argv)
         "tilescope sql a.tscope 'select short_name, sum(duration) from kernels group by 1'");
     arguments.positional("FILE", file, "a .tscope file, or a trace that Tilescope can import");
     arguments.positional("STATEMENT", sql, "one SELECT statement; -: read it from standard input");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
+    tableFormatOption(arguments, format);
     arguments.option("--limit", limit,
                      "at most N rows; 0: up to 1,000,000 (default: 200 in a table, otherwise 0)");
     if (!arguments.parse(argc, argv))

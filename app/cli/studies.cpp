@@ -1,6 +1,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/commands.h"
 #include "app/cli/print_table.h"
+#include "app/cli/shared_options.h"
 #include "core/config/study.h"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ int studiesCommand(int argc, char** argv)
         "studies [--format table|json|csv]",
         "Lists the ready-made sweeps: question, number of runs, and durations on known machines.",
         "tilescope --batch study:attention-grid --quick -o grid.tscope");
-    arguments.choice("--format", format, {"table", "json", "csv"}, "output format");
+    tableFormatOption(arguments, format);
     if (!arguments.parse(argc, argv))
         return 0;
 
