@@ -96,7 +96,7 @@ TEST_P(RecordedRuns, CommandsOneAfterTheOtherAreRarelyCalledDifferentWhileTheLoa
 {
     if (!recording_.setUp.starts_with("changing"))
         GTEST_SKIP() << "its runs are not in the order of time";
-    constexpr int kPairs = 1000;
+    constexpr int kPairs = 500;
     for (const int repeats : {1, 5}) {
         const SequentialEvaluation commands = evaluateCommands(recording_, repeats, kPairs);
         EXPECT_LE(commands.falseVerdicts, mostOf(kPairs)) << repeats;
@@ -113,7 +113,7 @@ TEST_P(RecordedRuns, CommandsOneAfterTheOtherAreRarelyCalledDifferentWhileTheLoa
         EXPECT_GE(commands.found, least * kPairs) << repeats << " runs, three times as long";
         EXPECT_GE(commands.foundFaster, least * kPairs) << repeats << " runs, a third";
     }
-    const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = kPairs / 4});
+    const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = kPairs / 2});
     EXPECT_LE(turns.falseVerdicts, mostOf(kPairs / 4));
     EXPECT_GE(turns.covered, 0.93 * turns.pairs);
 }
@@ -128,7 +128,7 @@ TEST_P(RecordedRuns, CommandsThatDoNotKnowTheirWaitingAreRarelyCalledDifferent)
         run.step.threads = 0;
         run.step.hostWasLoaded = true;
     }
-    constexpr int kPairs = 1000;
+    constexpr int kPairs = 500;
     for (const int repeats : {1, 5}) {
         const SequentialEvaluation commands = evaluateCommands(recording, repeats, kPairs);
         EXPECT_LE(commands.falseVerdicts, mostOf(kPairs)) << repeats;
@@ -140,7 +140,7 @@ TEST_P(RecordedRuns, RepeatsUntilThereIsAVerdictRarelyCallEqualRunsDifferent)
 {
     const int usual = usualRepeats(recording_);
     for (const int repeats : usual > 5 ? std::vector{5, usual} : std::vector{5}) {
-        const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = 400, .repeats = repeats});
+        const TurnsEvaluation turns = evaluateTurns(recording_, {.pairs = 250, .repeats = repeats});
         EXPECT_LE(turns.falseInTheEnd, mostOf(turns.pairs)) << repeats;
     }
 }
