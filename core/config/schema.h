@@ -32,8 +32,6 @@ enum class KeyGroup { Experiment, Measurement, Tracing, Process, Attention, Mode
 /// The heading of a group.
 std::string_view title(KeyGroup group);
 
-/// One key of the spec. Validation, --help, the help pages, the JSON Schema and the form of the window are
-/// all made from this.
 /// Where titles, lists and charts of runs mention a key, and which key it follows. Ranks order the keys of a list: the
 /// smallest is first, 0 leaves the key out. They are multiples of ten, so that a new key fits between two.
 struct KeyUse {
@@ -49,6 +47,8 @@ struct KeyUse {
     bool equalsLeader = false;     ///< by having its value; otherwise by one value for each of the leader's
 };
 
+/// One key of the spec. Validation, --help, the help pages, the JSON Schema and the form of the window are
+/// all made from this.
 struct KeyInfo {
     std::string_view name;       ///< as in specs: d_head
     std::string_view label = {}; ///< the words of forms: Head dim
