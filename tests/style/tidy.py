@@ -12,7 +12,7 @@ batches.
 
 In a clone of a repository it looks only at units that differ from the main branch, or themselves include a file that does: from
 the commit in TILESCOPE_TIDY_BASE, otherwise from where HEAD left origin/main. On the main branch itself it looks at what the last
-100 commits changed and at an eighth of the other units, chosen by the commit, so that all of them have their turn.
+100 commits changed and at a sixteenth of the other units, chosen by the commit, so that all of them have their turn.
 
 usage: tidy.py SOURCE BUILD [FILE…]      given files, it looks at these alone
        tidy.py SOURCE BUILD --all        looks at every unit
@@ -43,7 +43,7 @@ LOCKS = ["--checks=-*,bugprone-virtual-near-miss,clang-diagnostic-thread-safety*
 GROUP = 64
 KEPT_S = 30 * 24 * 3600
 RECENT = 100  # commits
-TURNS = 8
+TURNS = 16
 # In a group the units are included files.
 GROUPED = ["--header-filter=/(core|app|ui|kernels|tests)/"]
 
