@@ -326,9 +326,10 @@ private:
         const auto isPaged = [](const ExperimentSpec& spec) { return spec.cache == CacheKind::Paged; };
         const bool anyGenerates = std::ranges::any_of(specs, generates);
         for (std::size_t row = 0; row < keyRows().size(); ++row) {
-            const std::string_view key = keyRows()[row].info.name;
+            const KeyInfo& info = keyRows()[row].info;
+            const std::string_view key = info.name;
             const bool isOfLm = base_.workload == Workload::Lm && key == "kv_heads";
-            if (!given_[row] || !(isOfGeneration(key) || isOfLm))
+            if (!given_[row] || !(info.generation || isOfLm))
                 continue;
             blamed_ = key;
             if (!anyGenerates)

@@ -1,12 +1,10 @@
 #include "core/config/schema_rows.h"
 
-#include <algorithm>
-#include <array>
-
 namespace tilescope::config {
 
 void schema_rows::addGeneration(std::vector<KeyRow>& rows)
 {
+    const std::size_t before = rows.size();
     constexpr double kMostNewTokens = 65'536;
     using enum ValueType;
     using enum KeyGroup;
@@ -63,13 +61,8 @@ void schema_rows::addGeneration(std::vector<KeyRow>& rows)
                            .example = "true",
                            .attention = false,
                            .use = {.ofRecording = true}}));
-}
-
-bool isOfGeneration(std::string_view key)
-{
-    constexpr std::array<std::string_view, 6> kKeys{"new_tokens", "cache",   "page",
-                                                    "sampling",   "weights", "check"};
-    return std::ranges::find(kKeys, key) != kKeys.end();
+    for (std::size_t i = before; i < rows.size(); ++i)
+        rows[i].info.generation = true;
 }
 
 } // namespace tilescope::config

@@ -64,17 +64,13 @@ std::string object(const ExperimentSpec& spec, bool identityOnly)
 
 std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
 {
-    // Keys that later versions added are left out at their defaults, so that such runs equal those of
-    // versions without the keys.
     const bool hasKeysOfRanks = spec.gpus != 1 || hasRanks(spec);
-    const auto isLeftOut = [&](std::string_view key) {
-        if (key == "timing")
-            return spec.timing == StepTiming::Phase;
-        if (key == "data")
-            return spec.data == TokenData::Random;
-        if (key == "inside")
-            return !spec.inside;
-        if (isOfGeneration(key))
+    static const ExperimentSpec kDefaults;
+    const auto isLeftOut = [&](const KeyRow& row) {
+        const std::string_view key = row.info.name;
+        if (row.info.addedLater)
+            return jsonText(row.get(spec)) == jsonText(row.get(kDefaults));
+        if (row.info.generation)
             return spec.mode != Mode::Generate;
         if (key == "kv_heads")
             return spec.workload == Workload::Lm && spec.mode != Mode::Generate;
@@ -82,7 +78,7 @@ std::vector<ResolvedValue> resolvedValues(const ExperimentSpec& spec)
     };
     std::vector<ResolvedValue> values;
     for (const KeyRow& row : keyRows())
-        if (row.info.appliesTo(spec.workload) && !isLeftOut(row.info.name))
+        if (row.info.appliesTo(spec.workload) && !isLeftOut(row))
             values.push_back({.key = row.info.name, .json = jsonText(row.get(spec))});
     return values;
 }

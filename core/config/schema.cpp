@@ -191,7 +191,8 @@ void addMeasurement(std::vector<KeyRow>& rows)
          .defaultText = "phase",
          .help = "when a step waits for the GPU: after each phase, or once at its end; then the times of its "
                  "phases are between CUDA events, and compile: graph makes one graph of the step",
-         .example = "step"}));
+         .example = "step",
+         .addedLater = true}));
     rows.push_back(
         row<&Spec::traceSteps>({.name = "trace_steps",
                                 .label = "Traced steps",
@@ -258,6 +259,7 @@ void addMeasurement(std::vector<KeyRow>& rows)
                                     "what their lines wait for",
                             .example = "true",
                             .studies = true,
+                            .addedLater = true,
                             .use = {.ofRecording = true}}));
 }
 

@@ -58,14 +58,18 @@ struct KeyInfo {
         {};             ///< allowed words, in order: all words of a Choice, the fixed words of other types
     double minimum = 0; ///< of Integer, Real, Duration and Size (bytes); of a Text, its length
     double maximum = 0;
-    std::string_view defaultText = {};       ///< "8 (attention), 4 (lm)"
-    std::string_view help = {};              ///< one line
-    std::string_view example = {};           ///< a value other than the default, in YAML
-    bool common = false;                     ///< forms always show it; other keys are collapsed
-    bool attention = true;                   ///< applies to workload attention
-    bool lm = true;                          ///< applies to workload lm
-    bool studies = false;                    ///< applies to accumulation, dtypes, products, collective
-    bool collective = false;                 ///< applies to workload collective
+    std::string_view defaultText = {}; ///< "8 (attention), 4 (lm)"
+    std::string_view help = {};        ///< one line
+    std::string_view example = {};     ///< a value other than the default, in YAML
+    bool common = false;               ///< forms always show it; other keys are collapsed
+    bool attention = true;             ///< applies to workload attention
+    bool lm = true;                    ///< applies to workload lm
+    bool studies = false;              ///< applies to accumulation, dtypes, products, collective
+    bool collective = false;           ///< applies to workload collective
+    bool generation = false;           ///< applies to mode generate alone
+    /// Runs of earlier versions lack the key. At its default it is left out of what is stored, so that such runs have the
+    /// same hash.
+    bool addedLater = false;
     bool sweepable = true;                   ///< allowed under `sweep`
     std::vector<std::string> lmChoices = {}; ///< the words of `choices` that only workload lm allows
     KeyUse use = {};
@@ -85,15 +89,12 @@ std::span<const KeyInfo> keys();
 /// The names of the keys with a rank, in its order. Any thread.
 std::vector<std::string_view> keysBy(std::uint8_t KeyUse::*rank);
 
-/// Whether a key is for the lm's mode generate only.
-bool isOfGeneration(std::string_view key);
-
 /// Finds a key by name; `-` and `_` are equivalent. nullptr if there is none.
 const KeyInfo* findKey(std::string_view name);
 
 /// A key of the spec's workload and its resolved value as JSON text (`64`, `"bf16"`, `true`). In lists, keys
-/// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; `timing`, `data`
-/// and `inside` are left out if they are phase, random and false, and keys of mode generate in other modes.
+/// are in schema order. An lm without ranks leaves out `gpus`, `parallel` and `bucket`; keys that were added later are
+/// left out at their defaults, and keys of mode generate in other modes.
 struct ResolvedValue {
     std::string_view key;
     std::string json;

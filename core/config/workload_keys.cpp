@@ -117,7 +117,8 @@ void addModel(std::vector<KeyRow>& rows)
                           .help = "tokens: uniform and independent, or a Markov chain whose entropy, "
                                   "the least cross entropy, is known",
                           .example = "markov",
-                          .attention = false}));
+                          .attention = false,
+                          .addedLater = true}));
     rows.push_back(row<&Spec::ropeTheta>({.name = "rope_theta",
                                           .label = "RoPE base",
                                           .type = Real,

@@ -124,7 +124,7 @@ ExperimentSpec unusual(std::string_view workload)
             key.name != "inside" && // excludes counters
             key.name != "d_model" && key.name != "heads" && key.name != "gpus" && key.name != "parallel" &&
             key.name != "bucket" && // ranks need gradients
-            !isOfGeneration(key.name) && !(workload == "lm" && key.name == "kv_heads"))
+            !key.generation && !(workload == "lm" && key.name == "kv_heads"))
             yaml += std::string(key.name) + ": " + std::string(key.example) + "\n";
     return parseSpec(yaml + "mode: forward\ngrad: true\nheads: 8\n", "s.yaml").front();
 }
