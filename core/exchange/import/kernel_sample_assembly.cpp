@@ -1,11 +1,9 @@
 #include "core/exchange/import/kernel_sample_assembly.h"
 
 #include "core/analysis/kernels/sample_completion.h"
-
-#include <unistd.h>
+#include "core/base/this_host.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace tilescope::exchange {
@@ -15,10 +13,8 @@ namespace {
 /// Whether the processes ran on this machine, so that its files are theirs.
 bool isOfThisHost(const ForeignTrace& trace)
 {
-    std::array<char, 256> here{};
-    gethostname(here.data(), here.size() - 1);
     return std::ranges::all_of(trace.topology.processes,
-                               [&here](const TracedProcess& each) { return each.host == here.data(); });
+                               [here = hostName()](const TracedProcess& each) { return each.host == here; });
 }
 
 } // namespace
