@@ -2,7 +2,8 @@
 """Checks the schemas of `tilescope show` in resources/schema, whose tests compare them with what the sections print.
 
 Each section has at least one, named show-SECTION or show-SECTION-…, which a test in tests/unit/cli names. Its objects are closed
-and require their keys, in order, so that a key that a table gains or loses fails its test. What two of them say of a key is written once,
+and require their keys, in order, so that a key that a table gains or loses fails its test; with TILESCOPE_UPDATE set, that test writes the
+keys, which then want a description. What two of them say of a key is written once,
 in show-common.schema.json. Options of the command line that several verbs have are declared once as well: no two declarations in
 app/cli give the same option the same help.
 
@@ -47,7 +48,7 @@ def schema_offences(root):
             for key, value in node["properties"].items():
                 if "$ref" in value:
                     continue
-                if "description" not in value:
+                if not value.get("description"):
                     found.append(f"{path.name}: {key} has no description")
                 other = first.setdefault((key, json.dumps(value, sort_keys=True)), path.name)
                 if other != path.name:

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -201,10 +203,65 @@ private:
     const Json* root_ = nullptr;
 };
 
+using OrderedJson = nlohmann::ordered_json; // keys stay in the order of the text
+
+std::string typeOf(const OrderedJson& value)
+{
+    return value.is_string()           ? "string"
+           : value.is_boolean()        ? "boolean"
+           : value.is_number_integer() ? "integer"
+           : value.is_number()         ? "number"
+           : value.is_array()          ? "array"
+           : value.is_object()         ? "object"
+                                       : "null";
+}
+
+/// A key that the schema lacks: with the types that its values have, without a description.
+OrderedJson newKey(const OrderedJson& rows, const std::string& key)
+{
+    OrderedJson types = OrderedJson::array();
+    for (const OrderedJson& row : rows)
+        if (const std::string type = typeOf(row.at(key));
+            std::find(types.begin(), types.end(), type) == types.end())
+            types.push_back(type);
+    return {{"description", ""}, {"type", types.size() == 1 ? types.front() : types}};
+}
+
 } // namespace
+
+void updateRowsOfSchema(std::string_view json, const std::filesystem::path& schemaFile)
+{
+    const auto rows = OrderedJson::parse(json);
+    if (!rows.is_array() || rows.empty() || !rows.front().is_object())
+        return;
+    OrderedJson schema;
+    if (std::ifstream stream(schemaFile); stream)
+        schema = OrderedJson::parse(stream);
+    else
+        schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                  {"$id", schemaFile.filename().string()},
+                  {"title", ""},
+                  {"type", "array"},
+                  {"items", {{"type", "object"}, {"properties", OrderedJson::object()}}}};
+    if (!schema.contains("items") || !schema["items"].contains("properties"))
+        return;
+    OrderedJson& row = schema["items"];
+    OrderedJson properties = OrderedJson::object();
+    OrderedJson required = OrderedJson::array();
+    for (const auto& [key, ignored] : rows.front().items()) {
+        properties[key] = row["properties"].contains(key) ? row["properties"][key] : newKey(rows, key);
+        required.push_back(key);
+    }
+    row["properties"] = properties;
+    row["required"] = required;
+    row["additionalProperties"] = false;
+    std::ofstream(schemaFile) << schema.dump(2) << '\n';
+}
 
 std::vector<std::string> schemaOffences(std::string_view json, const std::filesystem::path& schemaFile)
 {
+    if (std::getenv("TILESCOPE_UPDATE")) // NOLINT(concurrency-mt-unsafe): nothing sets it
+        updateRowsOfSchema(json, schemaFile);
     Validator validator(schemaFile);
     try {
         validator.check(Json::parse(json));

@@ -1,5 +1,7 @@
 #include "tests/unit/cli/show_fixture.h"
 
+#include <fstream>
+
 namespace tilescope::cli {
 
 TEST_F(Show, RunsAsJsonKeepTheContract)
@@ -456,6 +458,27 @@ TEST_F(Show, MetricsOfARunWithoutThemAreNone)
     EXPECT_TRUE(valid({"metrics", "--run", "1"}, "metrics").empty());
     EXPECT_THAT(errorOf({file(), "metrics", "--group", "op"}),
                 HasSubstr("allowed here: kernel, family, step"));
+}
+
+TEST(Schema, TakesKeysFromRowsAndKeepsWhatItSaysOfThem)
+{
+    const tilescope::testing::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "show-x.schema.json";
+    tilescope::testing::updateRowsOfSchema(R"([{"run": 1, "old": 2}])", file);
+    json schema = json::parse(std::ifstream(file));
+    schema["items"]["properties"]["run"]["description"] = "number of the run";
+    std::ofstream(file) << schema;
+    const std::string rows = R"([{"name": "a", "run": 1, "bytes": 7}, {"name": null, "run": 1, "bytes": 8}])";
+    EXPECT_THAT(tilescope::testing::schemaOffences(rows, file), ::testing::Not(IsEmpty()));
+    tilescope::testing::updateRowsOfSchema(rows, file);
+    EXPECT_THAT(tilescope::testing::schemaOffences(rows, file), IsEmpty());
+    schema = json::parse(std::ifstream(file));
+    EXPECT_EQ(schema["items"]["required"], (json{"name", "run", "bytes"}));
+    EXPECT_EQ(schema["items"]["properties"]["run"]["description"], "number of the run");
+    EXPECT_EQ(schema["items"]["properties"]["name"]["type"], (json{"string", "null"}));
+    EXPECT_FALSE(schema["items"]["properties"].contains("old"));
+    tilescope::testing::updateRowsOfSchema("[]", file);
+    EXPECT_EQ(json::parse(std::ifstream(file)), schema) << "no rows say nothing";
 }
 
 } // namespace tilescope::cli
