@@ -17,6 +17,11 @@ constexpr Nanoseconds kReturnTime =
     20'000_ns;                                ///< from the end of the work until the call that waited returns
 constexpr Nanoseconds kSoonAfter = 10'000_ns; ///< the same where few calls waited
 constexpr std::size_t kFewestCalls = 3;
+// Calls that waited for less than the above.
+constexpr int kTimesShortest = 2;           ///< one that waited takes so many times what the shortest takes
+constexpr Nanoseconds kAtOnce = 2'000_ns;   ///< from the end of the work until it returns
+constexpr Nanoseconds kLongLag = 20'000_ns; ///< a launch onto an idle device begins sooner
+constexpr std::size_t kFewestShortWaits = 8;
 
 } // namespace
 
@@ -72,6 +77,8 @@ std::optional<LaunchQueues::Queue> LaunchQueues::queueOf(const std::vector<Comma
     std::size_t all = 0;
     std::size_t most = 0; // commands that the stream held
     bool hasCertain = false;
+    std::size_t longer = 0;                        // calls that take longer than the shortest
+    std::map<std::size_t, std::size_t> shortWaits; // of these, by depth
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Interval& call = commands[i].call;
         if (call.length() <= Nanoseconds(0))
@@ -81,6 +88,13 @@ std::optional<LaunchQueues::Queue> LaunchQueues::queueOf(const std::vector<Comma
             commands.begin(), commands.begin() + static_cast<std::ptrdiff_t>(i), call.end, {}, &Command::end);
         const std::size_t depth = i + 1 - static_cast<std::size_t>(after - commands.begin());
         most = std::max(most, depth);
+        if (call.length() >= kTimesShortest * shortestCall) {
+            ++longer;
+            // A host that is the slower one launches onto an idle device.
+            if (after != commands.begin() && (after - 1)->end > call.start &&
+                call.end - (after - 1)->end <= kAtOnce && commands[i].start - call.end > kLongLag)
+                ++shortWaits[depth];
+        }
         if (call.length() < longCall || after == commands.begin() || (after - 1)->end < call.start ||
             call.end - (after - 1)->end > kReturnTime || depth < 2)
             continue;
@@ -89,6 +103,9 @@ std::optional<LaunchQueues::Queue> LaunchQueues::queueOf(const std::vector<Comma
         hasCertain =
             hasCertain || (call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter);
     }
+    // Nothing but a place that became free makes all longer calls return at once when the stream held the most commands.
+    if (longer >= kFewestShortWaits && 10 * shortWaits[most] >= 9 * longer)
+        return Queue{most, shortestCall};
     const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     if (usual == counts.end() || 2 * usual->second < all)
         return {};

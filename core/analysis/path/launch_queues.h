@@ -14,7 +14,8 @@ namespace tilescope::analysis {
 ///
 /// The number is read from the calls of each stream that took long and returned when earlier work ended: it is
 /// the distance that most of them have in common. One or two such calls are enough if one of them took more than 20 µs and returned
-/// within 10 µs, and the stream never held more commands. Otherwise it never was full.
+/// within 10 µs, and the stream never held more commands. So are eight shorter ones that returned within 2 µs, if nearly all calls that took
+/// longer than the shortest did so and the stream held the same number then, its largest. Otherwise it never was full.
 class LaunchQueues {
 public:
     explicit LaunchQueues(const RecordingView& view);

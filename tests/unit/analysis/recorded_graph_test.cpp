@@ -337,6 +337,44 @@ TEST_F(RecordedPath, OneLongLaunchAndAShorterOneShowTheDepthOfAQueue)
               "host 2, launch 2, launch 4, compute 32, launch 1, compute 12, launch 1, host 6");
 }
 
+TEST_F(RecordedPath, LaunchesThatWaitShortlyShowTheDepthOfAQueueTogether)
+{
+    // Six commands fit. A call takes 1 µs and a kernel 6 µs, so that each call from the seventh on waits for about 5 µs.
+    constexpr std::size_t kDepth = 6;
+    FakeTrace trace;
+    std::vector<std::int64_t> ends;
+    std::int64_t host = 2;
+    for (std::size_t i = 0; i < 20; ++i) {
+        const std::int64_t called = host;
+        host = std::max(host + 1, i < kDepth ? 0 : ends[i - kDepth] + 1);
+        ends.push_back(std::max(ends.empty() ? 0 : ends.back() + 1, host + 2) + 6);
+        trace.call("cudaLaunchKernel", ApiKind::Launch, called * kMicro, host * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", (ends.back() - 6) * kMicro, ends.back() * kMicro)
+            .launchedAt(called * kMicro);
+    }
+    trace.step(0, 0, (host + 4) * kMicro);
+    setCalls(trace, std::vector(ends.size(), DeviceEventKind::Kernel));
+    // The last call waited for the fourteenth kernel.
+    EXPECT_EQ(partsOf(pathOf(trace, 0, (host + 4) * kMicro))[PathPart::Compute],
+              Nanoseconds(14 * 6 * kMicro));
+}
+
+TEST_F(RecordedPath, LaunchesThatEndWithAKernelByChanceAreNoFullQueue)
+{
+    // As below, but the first call takes less time than the others, which end 1 µs after the kernel of the call before the last.
+    constexpr int kKernels = 20;
+    FakeTrace trace;
+    trace.step(0, 0, 6 * kKernels * kMicro);
+    for (int i = 0; i < kKernels; ++i) {
+        const std::int64_t end = 6 * i + (i == 0 ? 1 : 2);
+        trace.call("cudaLaunchKernel", ApiKind::Launch, 6 * i * kMicro, end * kMicro)
+            .kernel("sm90_xmma_gemm_bf16", (6 * i + 11) * kMicro, (6 * i + 13) * kMicro)
+            .launchedAt(6 * i * kMicro);
+    }
+    setCalls(trace, std::vector(kKernels, DeviceEventKind::Kernel));
+    EXPECT_EQ(partsOf(pathOf(trace, 0, 6 * kKernels * kMicro))[PathPart::Compute], Nanoseconds(0));
+}
+
 TEST_F(RecordedPath, ALoopOfShortLaunchesIsNoFullQueue)
 {
     // The host launches every 6 µs. A kernel of 2 µs begins 11 µs after its launch, so that it ends during the call after the next: the
