@@ -107,7 +107,8 @@ class Checker:
             answers += 2
             self.compare(found, "wall", key, step, rows[key]["wall_ns"], step["wall"])
             self.compare(found, "busy", key, step, rows[key]["gpu_busy_ns"] or 0, step["busy"])
-        ready = {} if self.waits_for_batches(folder) else truth.get("what_if_ready", {})
+        # Nobody can know how much a queue holds that never was full, nor how long batches take that are ready in time.
+        others = ["what_if_roomy"] if self.waits_for_batches(folder) else ["what_if_roomy", "what_if_ready"]
         answers += self.check_path(found, answered, steps)
         answers += self.check_laws(found, answered)
         if len({rank for rank, _ in steps}) > 1:
@@ -120,7 +121,8 @@ class Checker:
         for change, walls in truth["what_if"].items():
             if changes is None or change in changes:
                 works = [each.removesuffix("=0.5") for each in truth["what_if"] if each.endswith("=0.5")]
-                answers += self.check_change(found, recording, steps, change, (walls, ready.get(change, walls)),
+                possible = [walls, *(truth[other][change] for other in others if change in truth.get(other, {}))]
+                answers += self.check_change(found, recording, steps, change, possible,
                                              sorted({*works} - {"device"}), "what_if_ready" in truth)
         return found, answers
 
@@ -180,9 +182,17 @@ class Checker:
         periods = [f"{origin + row['start_ns']}:{origin + row['start_ns'] + row['wall_ns']}" for row in rows]
         truths = json.loads(output_of(self.simulate, "periods", folder / "program.json", *periods)) if rows else []
         # Where the thread never waits for two batches in a row, or no batch was ready, nobody knows since when one was loaded.
-        known = self.waits_for_batches(folder) and self.shortest_take(folder) < READY_US
-        parts = None if known or not self.shortest_take(folder) else merged("host", "launch", "data_loading")
+        shortest = self.shortest_take(folder)
+        known = self.waits_for_batches(folder) and shortest < READY_US
+        taken = self.taken(folder / "rank0.json")
+        origin_us = min(each["ts"] for each in events if each["ph"] == "X")
         for row, truth in zip(rows, truths):
+            first = origin_us + row["start_ns"] / 1000
+            # Of a batch that was ready in time, and of the one that is loaded after it, only the usual time is known.
+            is_known = known and all(min(before, now) > shortest + 50 for (_, before), (start, now) in zip([(0, 0), *taken], taken)
+                                     if first <= start < first + row["wall_ns"] / 1000)
+            is_unknown = shortest and not is_known
+            parts = merged("host", "launch", "data_loading") if is_unknown else None
             self.compare_path(found, "period", (0, row["step"]), row, dict(truth, wall=row["wall_ns"]), parts)
         return len(rows)
 
@@ -225,17 +235,17 @@ class Checker:
 
     @staticmethod
     def taken(path):
-        """How long each batch was taken that another process loads, in us."""
-        return [length for _, length in sorted((each["ts"], each["dur"]) for each in json.loads(path.read_text())["traceEvents"]
-                                               if "MultiProcessing" in each["name"])]
+        """When and how long each batch was taken that another process loads, in us."""
+        return sorted((each["ts"], each["dur"]) for each in json.loads(path.read_text())["traceEvents"]
+                      if "MultiProcessing" in each["name"])
 
     def shortest_take(self, folder):
-        return min((length for path in folder.glob("rank*.json") for length in self.taken(path)), default=0)
+        return min((length for path in folder.glob("rank*.json") for _, length in self.taken(path)), default=0)
 
     def waits_for_batches(self, folder):
         """Whether a thread waits for two batches in a row that another process loads: these tell how long one takes."""
         for path in folder.glob("rank*.json"):
-            taken = self.taken(path)
+            taken = [length for _, length in self.taken(path)]
             shortest = min(taken, default=0)
             late = [length > shortest + max(50, shortest / 2) for length in taken]
             if any(map(all, zip(late, late[1:]))):
@@ -277,7 +287,7 @@ class Checker:
             arguments = []
             for each in works if work == "device" else [work]:
                 arguments += ["--scale", f"{FAMILIES.get(each, each)}={factor}"]
-        right, ready = ({(each["rank"], each["step"]): each["wall"] for each in list_} for list_ in walls)
+        right = [{(each["rank"], each["step"]): each["wall"] for each in list_} for list_ in walls]
         rows = self.show(recording, "what-if", *arguments)
         predicted = {(row["rank"] or 0, each["step"]): each["predicted_ns"]
                      for row in rows for each in row["per_step"]}
@@ -285,19 +295,19 @@ class Checker:
             # It says that the order within graphs was not recorded.
             self.unknown += len(steps)
             return 0
-        def compare(key, predicted, right, ready, wall):
-            # While other processes load fast enough, nobody can know how long they take.
-            nearest = min(max(predicted, min(ready, right)), max(ready, right))
+
+        def compare(key, predicted, right, wall):
+            nearest = min(max(predicted, min(right)), max(right))
             # An error is one of the predicted step.
             self.compare(found, f"what-if {change}", key, {"wall": max(wall, nearest)}, predicted, nearest)
 
         if has_loaders:
             # Batches take different times. Of one that was ready in time, only the usual time is known: steps are right in sum.
-            compare((0, None), *(sum(each.values()) for each in (predicted, right, ready)),
+            compare((0, None), sum(predicted.values()), [sum(each.values()) for each in right],
                     sum(step["wall"] for step in steps.values()))
             return 1
         for key, step in steps.items():
-            compare(key, predicted[key], right[key], ready[key], step["wall"])
+            compare(key, predicted[key], [each[key] for each in right], step["wall"])
         return len(steps)
 
 

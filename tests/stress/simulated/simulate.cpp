@@ -8,7 +8,8 @@
 //
 // A folder receives program.json, rank0.json, rank1.json, … (recordings), of one rank own.tscope, and truth.json. `what_if` in
 // truth.json has, by change, the wall times of all steps of the program executed with the change; `what_if_ready` has
-// the same of a program whose batches are loaded at once, if other processes load them.
+// the same of a program whose batches are loaded at once, if other processes load them. Where no call waited for a place in the
+// queue of its stream, `what_if_roomy` has the same of a program whose queues hold any number of commands.
 
 #include "tests/stress/simulated/own_recording.h"
 #include "tests/support/simulator/fleet_program.h"
@@ -22,8 +23,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -95,6 +99,17 @@ SimulatedProgram withBatchesReady(SimulatedProgram program)
     return program;
 }
 
+/// \return  the program with queues that hold any number of commands; none: that changes its execution, or nothing at all
+std::optional<SimulatedProgram> withRoomyQueues(SimulatedProgram program, const Execution& execution)
+{
+    if (program.queueDepth >= execution.works.size())
+        return {}; // no queue is ever full
+    program.queueDepth = std::numeric_limits<std::size_t>::max();
+    const auto timesOf = [](const ExecutedWork& work) { return std::pair(work.start, work.end); };
+    const bool isSame = std::ranges::equal(execute(program).works, execution.works, {}, timesOf, timesOf);
+    return isSame ? std::optional(std::move(program)) : std::nullopt;
+}
+
 void writeProgram(const SimulatedProgram& program, const std::filesystem::path& folder)
 {
     std::filesystem::create_directories(folder);
@@ -107,6 +122,8 @@ void writeProgram(const SimulatedProgram& program, const std::filesystem::path& 
         const SimulatedProgram ready = withBatchesReady(program);
         truth["what_if_ready"] = changedWalls(ready, execute(ready), known.endStreams);
     }
+    if (const std::optional<SimulatedProgram> roomy = withRoomyQueues(program, execution))
+        truth["what_if_roomy"] = changedWalls(*roomy, execution, known.endStreams);
     writeJson(folder / "program.json", jsonOf(program));
     writeJson(folder / "truth.json", truth);
     for (std::size_t rank = 0; rank < program.clocks.size(); ++rank)
