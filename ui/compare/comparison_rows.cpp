@@ -290,13 +290,18 @@ ComparisonVerdict verdictOf(const Comparison& comparison)
                                  .arg(QString::fromStdString(perToken->words),
                                       timeText(perToken->a.value_or(0)), timeText(perToken->b.value_or(0))) +
                              verdict.conditions;
-    if (step != nullptr)
-        verdict.conditions = QStringLiteral("%1 and %2 of %3 and %4; ")
-                                 .arg(step->stepsA)
-                                 .arg(counted(step->stepsB, "step"))
-                                 .arg(step->runsA)
-                                 .arg(counted(step->runsB, "run")) +
-                             verdict.conditions;
+    if (step != nullptr) {
+        const auto ofBoth = [](std::int64_t a, std::int64_t b, const char* noun) {
+            return a == b ? counted(a, noun)
+                          : QStringLiteral("%1 and %2").arg(QString::number(a), counted(b, noun));
+        };
+        verdict.conditions =
+            QStringLiteral("%1 of %2%3; ")
+                .arg(ofBoth(step->stepsA, step->stepsB, "step"), ofBoth(step->runsA, step->runsB, "run"),
+                     step->stepsA == step->stepsB && step->runsA == step->runsB ? QStringLiteral(" each")
+                                                                                : QString()) +
+            verdict.conditions;
+    }
     return verdict;
 }
 

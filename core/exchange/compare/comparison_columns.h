@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tilescope::exchange {
 
@@ -89,11 +92,23 @@ struct GroupDifferenceColumns {
                    },
                    {.unit = Unit::Nanoseconds, .keep = 0, .audience = Audience::People, .unitGroup = 1});
     Of ratio = Of("ratio", "B / A", memberOf(&Row::difference, &Difference::ratio));
-    Of instancesA = Of("instances_a", "count A", memberOf(&Row::difference, &Difference::instancesA));
-    Of instancesB = Of("instances_b", "count B", memberOf(&Row::difference, &Difference::instancesB));
+    Of instancesA = countColumn("instances_a", "count A", &Difference::instancesA);
+    Of instancesB = countColumn("instances_b", "count B", &Difference::instancesB);
     Of p = Of("p", "", memberOf(&Row::difference, &Difference::p), {.audience = Audience::Programs});
     Of verdict = Of("verdict", "verdict", [](const Row& row) { return wordOf(row.difference.verdict); },
                     {.keep = 2, .meaning = Meaning::Verdict});
+
+private:
+    /// A number per step, which may be a mean; a whole one has no decimals.
+    static Of countColumn(std::string key, std::string title, double Difference::*count)
+    {
+        Of column(std::move(key), std::move(title), memberOf(&Row::difference, count));
+        column.value = [count](const Row& row) {
+            const double number = row.difference.*count;
+            return number == std::trunc(number) ? Cell(static_cast<std::int64_t>(number)) : Cell(number);
+        };
+        return column;
+    }
 };
 
 /// Times of the parts of a change.

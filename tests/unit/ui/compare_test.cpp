@@ -60,6 +60,8 @@ TEST_F(CompareTest, TheVerdictSaysWhoIsFasterAndByHowMuch)
     EXPECT_TRUE(verdict.words.startsWith(QStringLiteral("B is faster, "))) << verdict.words.toStdString();
     ASSERT_EQ(verdict.flags.size(), 1);
     EXPECT_TRUE(verdict.flags[0].startsWith(QStringLiteral("B, run 2: "))) << verdict.flags[0].toStdString();
+    EXPECT_TRUE(verdict.conditions.contains(QStringLiteral(" steps of 1 run each; ")))
+        << verdict.conditions.toStdString();
     EXPECT_TRUE(verdict.conditions.contains(QStringLiteral("backend naive → flash")))
         << verdict.conditions.toStdString();
     query::Comparison other = *compared_.comparison;
@@ -90,6 +92,18 @@ TEST_F(CompareTest, EachKindOfChangeListsItsKernelsAndTogetherTheyAreAll)
     for (const TableRow& row : kernelDifferenceRows(comparison, KernelChange::Gone).rows) {
         EXPECT_EQ(row.cells[4].text, QStringLiteral("0")) << "no instances in B";
     }
+}
+
+TEST_F(CompareTest, NumbersOfLaunchesHaveDecimalsOnlyIfTheyAreMeans)
+{
+    query::Comparison comparison = *compared_.comparison;
+    ASSERT_FALSE(comparison.kernels.empty());
+    comparison.kernels.front().difference.instancesA = 9;
+    comparison.kernels.front().difference.instancesB = 4.5;
+    const TableRow row = kernelDifferenceRows(comparison, KernelChange::All).rows.front();
+    EXPECT_EQ(row.cells[3].text, QStringLiteral("9"));
+    EXPECT_EQ(row.cells[4].text, QStringLiteral("4.50"));
+    EXPECT_DOUBLE_EQ(row.cells[3].sort, 9);
 }
 
 TEST_F(CompareTest, EveryDifferenceHasItsIntervalBesideIt)
