@@ -90,6 +90,13 @@ constexpr double kPad = 6;       // at both sides of a cell
 constexpr double kFirstPad = 10; // at the left of a row
 constexpr double kSign = 12;     // of a tone, before the text
 
+// Of the text, broken into lines of the width.
+QRect boundsOf(const QString& text, const QFontMetrics& metrics, int width)
+{
+    constexpr int kAnyHeight = 1 << 20;
+    return metrics.boundingRect(QRect(0, 0, width, kAnyHeight), Qt::TextWordWrap, unbroken(text));
+}
+
 // As many of the first words as the height has lines for, at least one line of them.
 QString beginningOf(const QString& text, const QFontMetrics& metrics, int width, int height)
 {
@@ -239,8 +246,9 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool number = column.kind == TableColumn::Kind::Number;
     // A number is never truncated.
     const bool fits = metrics.horizontalAdvance(cell.text) <= rect.width();
+    // A word without a place to break at, as a kernel's name, is wider than its lines.
     const bool wraps =
-        !fits && !number &&
+        !fits && !number && boundsOf(cell.text, metrics, rect.width()).width() <= rect.width() &&
         lineCount(cell.text, metrics, rect.width()) * metrics.lineSpacing() <= option.rect.height();
     const auto* view = qobject_cast<const TableView*>(option.widget);
     const QString text = fits     ? cell.text
@@ -276,9 +284,7 @@ int TableDelegate::signWidth(Tone tone)
 
 int TableDelegate::lineCount(const QString& text, const QFontMetrics& metrics, int width)
 {
-    constexpr int kAnyHeight = 1 << 20;
-    const QRect bounds =
-        metrics.boundingRect(QRect(0, 0, width, kAnyHeight), Qt::TextWordWrap, unbroken(text));
+    const QRect bounds = boundsOf(text, metrics, width);
     return bounds.height() / std::max(1, metrics.lineSpacing());
 }
 

@@ -1,7 +1,9 @@
 // What a table shows where there is little room: names first.
 
+#include "ui/kit/elided_text.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
+#include "ui/kit/table_delegate.h"
 #include "ui/kit/table_view.h"
 #include "ui/theme/theme.h"
 
@@ -55,6 +57,26 @@ protected:
 
     TableView view_;
 };
+
+TEST_F(TableViewTest, AWordThatCannotBeBrokenIsElidedNotCut)
+{
+    const auto drawn = [this](const QString& text) {
+        TableData data;
+        data.columns = {makeColumn(QStringLiteral("Kernel"), TableColumn::Kind::Text, 0)};
+        data.rows.emplace_back().cells = {makeWords(text)};
+        view_.show(data);
+        view_.resize(260, 100);
+        QApplication::processEvents();
+        return view_.viewport()->grab().toImage();
+    };
+    const QString name =
+        QStringLiteral("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x16_stage3_warpsize4");
+    const QImage cut = drawn(name);
+    const QString shown = elidedText(name, QFontMetrics(Theme::instance().body()), Qt::ElideMiddle,
+                                     view_.columnWidth(0) - TableDelegate::padding(0));
+    ASSERT_TRUE(shown.contains(QChar(0x2026)));
+    EXPECT_EQ(cut, drawn(shown));
+}
 
 TEST_F(TableViewTest, GivesUpBarsThenWhatIsDimBeforeNames)
 {
