@@ -12,11 +12,11 @@ namespace {
 
 constexpr QChar kEllipsis(0x2026);
 
-// Digits with their sign and separators, followed by a thin space and a unit.
+// Digits with their sign and the separators between them, followed by a thin space and a unit.
 const QRegularExpression& number()
 {
     static const QRegularExpression expression(
-        QStringLiteral("[+−±<]?[0-9](?:[0-9.,]|\\x{2009}(?=[0-9]))*(?:\\x{2009}\\S+|[%×])?"));
+        QStringLiteral("[+−±<]?[0-9](?:[0-9]|[.,](?=[0-9])|\\x{2009}(?=[0-9]))*(?:\\x{2009}\\S+|[%×])?"));
     return expression;
 }
 

@@ -40,6 +40,14 @@ TEST(ElidedText, CutsNoNumberAtAnyWidth)
     }
 }
 
+TEST(ElidedText, ANumberBeforeACommaStays)
+{
+    const QFontMetrics metrics(Theme::instance().mono());
+    const QString text = QStringLiteral("FMUL R157, R156, 1.4426950216293334961");
+    const int width = metrics.horizontalAdvance(QStringLiteral("FMUL R157, R156, 1.4426…"));
+    EXPECT_EQ(elidedText(text, metrics, Qt::ElideRight, width), QStringLiteral("FMUL R157, R156,…"));
+}
+
 TEST(ElidedText, KeepsAsMuchAsFitsOfTextsWithoutNumbers)
 {
     const QFontMetrics metrics(Theme::instance().body());
