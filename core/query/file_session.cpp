@@ -9,22 +9,36 @@
 #include "core/store/run_reader.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tilescope::query {
 
 namespace {
 
 /// None while the run grows, unless the file stores the totals of steps: each look would read all its events.
-std::optional<double> meanTracedStep(const store::RunReader& reader, RunId run, RunStatus status)
+void addTracedSteps(RunSummary& summary, const store::RunReader& reader)
 {
-    if (status == RunStatus::Running && reader.stepTotals(run).empty())
-        return {};
-    std::vector<StepRow> rows = stepsOf(reader, run);
-    std::erase_if(rows, [](const StepRow& row) { return !row.leftOut.empty(); });
-    double sum = 0;
-    for (const StepRow& row : rows)
-        sum += milliseconds(row.partition.wall.length());
-    return rows.empty() ? std::nullopt : std::optional(sum / double(rows.size()));
+    if (summary.result.status == RunStatus::Running && reader.stepTotals(summary.run).empty())
+        return;
+    struct Sum {
+        double ms = 0;
+        double count = 0;
+    };
+    Sum all;
+    std::map<std::int32_t, Sum> byStep;
+    for (const StepRow& row : stepsOf(reader, summary.run)) {
+        if (!row.leftOut.empty())
+            continue;
+        const double ms = milliseconds(row.partition.wall.length());
+        for (Sum* sum : {&all, &byStep[row.step]}) {
+            sum->ms += ms;
+            ++sum->count;
+        }
+    }
+    if (all.count > 0)
+        summary.tracedStep = all.ms / all.count;
+    for (const auto& [step, sum] : byStep)
+        summary.tracedSteps[step] = sum.ms / sum.count;
 }
 
 RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shared_ptr<SharedTexts>& texts)
@@ -45,7 +59,7 @@ RunSummary summaryOf(const store::RunReader& reader, RunRow row, const std::shar
     summary.tag = std::move(record.tag);
     const bool isRecording = summary.traits().coversRecording;
     if (isRecording && !summary.step)
-        summary.tracedStep = meanTracedStep(reader, summary.run, summary.result.status);
+        addTracedSteps(summary, reader);
     // Other runs of one process are many, and each would cost a query.
     if (const std::string_view gpus = summary.params["gpus"]; isRecording || (!gpus.empty() && gpus != "1"))
         summary.processes = processChoices(reader.topology(summary.run));

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ struct RunSummary {
     std::optional<analysis::Statistics> step = {}; ///< wall time of the timed steps, ms
     /// Of recordings and imports, which have no timed steps: the mean typical step of all processes, ms.
     std::optional<double> tracedStep = {};
+    /// The same by number of the step: the mean of the processes that have it.
+    std::map<std::int32_t, double> tracedSteps = {};
     std::vector<ProcessChoice> processes = {}; ///< by rank; empty: there is one process
     std::vector<PhaseTimes> phases = {};
     RunResult result = {};

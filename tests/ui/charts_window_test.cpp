@@ -111,6 +111,34 @@ TEST_F(ChartsWindowTest, TheRingIsDrawnOnlyWithTheFocus)
         << "describes the whole figure";
 }
 
+TEST_F(ChartsWindowTest, NamesAlongXHaveNoScaleAndTheRecipeKeepsThatOfNumbers)
+{
+    const auto choose = [this](const char* key) {
+        auto& x = named<ComboBox>(QStringLiteral("x"));
+        x.setCurrentIndex(x.findData(QString::fromLatin1(key)));
+        emit x.activated(x.currentIndex());
+    };
+    const auto fixed = [this] {
+        std::vector<const SegmentedControl*> found;
+        for (const SegmentedControl* control : charts().findChildren<SegmentedControl*>())
+            if (!control->isEnabled())
+                found.push_back(control);
+        return found;
+    };
+    const ChartRecipe::Axis before = charts().recipe().xAxis;
+    ASSERT_NE(before, ChartRecipe::Axis::Linear);
+    ASSERT_TRUE(fixed().empty());
+    choose("backend");
+    ASSERT_EQ(fixed().size(), 1U);
+    EXPECT_EQ(fixed().front()->current(), 0) << "no logarithm of a name is offered";
+    EXPECT_EQ(fixed().front()->toolTip(), QStringLiteral("backend has names, not numbers"));
+    EXPECT_FALSE(named<ComboBox>(QStringLiteral("Fit")).isEnabled());
+    charts().findChild<QCheckBox*>()->click(); // reads the form
+    EXPECT_EQ(charts().recipe().xAxis, before);
+    choose("batch");
+    EXPECT_TRUE(fixed().empty());
+}
+
 TEST_F(ChartsWindowTest, ChangesOfTheRecipeAreUndoneAndMadeAgain)
 {
     ViewHistory& history = window_.workspace().history();

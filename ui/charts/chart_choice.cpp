@@ -173,6 +173,8 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
     const QStringList along = ordered(numericKeys(runs), keysAlongX());
     QStringList lines = ordered(varyingKeys(runs), keysOfSeries());
     recipe.x = usual.x;
+    const QStringList measured = quantitiesOf(runs);
+    recipe.y = measured.isEmpty() || measured.contains(usual.y) ? usual.y : measured.front();
     if (!along.isEmpty()) {
         recipe.x = along.front();
         // Most charts show a length; otherwise, choose the key with the most values.
@@ -191,7 +193,9 @@ ChartRecipe suggested(ChartRecipe recipe, const std::vector<const query::RunSumm
         const auto known = std::find_if(keysAlongX().begin(), keysAlongX().end(), isTold);
         if (known != keysAlongX().end())
             recipe.x = *known;
-        else if (isTold(QStringLiteral("file"))) // what imports and recordings have of the keys
+        else if (runs.size() == 1 && runs.front()->tracedSteps.size() > 1)
+            recipe.x = ChartRecipe::stepNumber(); // of one recording or import, whose mean would be one point
+        else if (isTold(QStringLiteral("file")))  // what imports and recordings have of the keys
             recipe.x = QStringLiteral("file");
     }
     lines.removeAll(recipe.x);

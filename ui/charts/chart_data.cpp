@@ -122,6 +122,16 @@ std::vector<ChartPoint> tokensOf(const query::RunSummary& run, const QString& qu
     return points;
 }
 
+// The time of each typical step of a recording or an import by its number; empty for other runs and quantities.
+std::vector<ChartPoint> stepsOf(const query::RunSummary& run, const QString& quantity)
+{
+    std::vector<ChartPoint> points;
+    if (quantity == QLatin1String("step, wall"))
+        for (const auto& [step, ms] : run.tracedSteps)
+            points.push_back({.x = double(step), .y = kNsPerMs * ms, .n = 1, .exact = {}});
+    return points;
+}
+
 // The runs that the recipe names; all if it names none.
 std::vector<const query::RunSummary*> namedRuns(const ChartRecipe& recipe,
                                                 std::vector<const query::RunSummary*> runs)
@@ -209,6 +219,8 @@ QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
 {
     if (recipe.x == ChartRecipe::position())
         return QStringLiteral("The time of each token of all sequences. ");
+    if (recipe.x == ChartRecipe::stepNumber())
+        return QStringLiteral("The time of each traced step, of several ranks their mean. ");
     QString words =
         recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
     words += drawn.leastN == drawn.mostN
@@ -307,14 +319,15 @@ std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const 
 {
     std::vector<Placed> placed;
     for (const query::RunSummary* run : runs) {
-        if (recipe.x == ChartRecipe::position()) {
-            const std::vector<ChartPoint> tokens = tokensOf(*run, recipe.y);
-            drawn.leftOut += tokens.empty();
-            if (!tokens.empty())
+        if (recipe.isWithinRuns()) {
+            const std::vector<ChartPoint> points =
+                recipe.x == ChartRecipe::stepNumber() ? stepsOf(*run, recipe.y) : tokensOf(*run, recipe.y);
+            drawn.leftOut += points.empty();
+            if (!points.empty())
                 drawn.runs.push_back(run);
-            for (const ChartPoint& token : tokens) {
+            for (const ChartPoint& point : points) {
                 placed.push_back(
-                    {{run, token.x, valueOfKey(*run, recipe.facet), namedValue(*run, recipe.series)}, token});
+                    {{run, point.x, valueOfKey(*run, recipe.facet), namedValue(*run, recipe.series)}, point});
                 placed.back().point->uid = run->uid;
             }
             continue;
@@ -339,15 +352,15 @@ std::vector<Placed> placedOf(const ChartRecipe& recipe, const std::vector<const 
     return placed;
 }
 
-// One of each run along positions, which runs share.
-std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed, bool areTokens)
+// One of each run along positions or steps, which runs share.
+std::vector<ChartPlace> placesOf(const std::vector<Placed>& placed, bool areWithinRuns)
 {
     std::vector<ChartPlace> places;
     for (const Placed& one : placed) {
-        if (areTokens && !places.empty() && places.back().run == one.place.run)
+        if (areWithinRuns && !places.empty() && places.back().run == one.place.run)
             continue;
         places.push_back(one.place);
-        if (areTokens)
+        if (areWithinRuns)
             places.back().x = 0;
     }
     return places;
@@ -393,6 +406,17 @@ void sortPoints(ChartSeries& series, const ChartRecipe& recipe, bool merges)
 }
 
 } // namespace
+
+QStringList quantitiesOf(const std::vector<const query::RunSummary*>& runs)
+{
+    const ChartRecipe any;
+    QStringList known = ChartRecipe::quantities();
+    known.removeIf([&](const QString& quantity) {
+        return std::ranges::none_of(
+            runs, [&](const query::RunSummary* run) { return valueOf(*run, quantity, any).has_value(); });
+    });
+    return known;
+}
 
 QStringList varyingKeys(const std::vector<const query::RunSummary*>& runs)
 {
@@ -476,12 +500,11 @@ Chart chartOf(const ChartRecipe& recipe, const std::vector<const query::RunSumma
     chart.facetKey = recipe.facet;
     Drawn drawn;
     const bool isKey = !ChartRecipe::quantities().contains(recipe.x);
-    const bool areTokens = recipe.x == ChartRecipe::position();
-    if (isKey && !areTokens)
+    if (isKey && !recipe.isWithinRuns())
         chart.words = wordsAlong(runs, recipe.x);
     const std::vector<Placed> placed = placedOf(recipe, runs, chart.words, drawn);
     if (isKey) // where x is measured no line is followed along it
-        chart.separatedBy = separatingKeys(placesOf(placed, areTokens), recipe.x);
+        chart.separatedBy = separatingKeys(placesOf(placed, recipe.isWithinRuns()), recipe.x);
     std::map<std::pair<QString, QString>, ChartSeries> series = seriesOf(recipe, placed, chart.separatedBy);
     for (auto& [place, one] : series) {
         sortPoints(one, recipe, isKey);

@@ -209,8 +209,8 @@ void ChartPlot::addFit(const ChartSeries& series, QCPAxisRect& panel, const QPen
     constexpr int kPieces = 40;
     for (int i = 0; i <= kPieces; ++i) {
         const double share = double(i) / kPieces;
-        x << (isLogarithmic(recipe_.xAxis) && from > 0 ? from * std::pow(to / from, share)
-                                                       : from + share * (to - from));
+        x << (isLogarithmic(recipe_.scaleOfX()) && from > 0 ? from * std::pow(to / from, share)
+                                                            : from + share * (to - from));
         y << series.fit->at(x.back());
     }
     QCPGraph* line = addGraph(panel.axis(QCPAxis::atBottom), panel.axis(QCPAxis::atLeft));
@@ -354,7 +354,7 @@ QCPAxisRect* ChartPlot::addPanel(QCPLayoutGrid& grid, int row, int column, bool 
         axis->grid()->setLayer(QStringLiteral("grid"));
     }
     setAxis(*x, lowest ? chart_.xTitle : QString(),
-            chart_.words.isEmpty() ? recipe_.xAxis : ChartRecipe::Axis::Linear);
+            chart_.words.isEmpty() ? recipe_.scaleOfX() : ChartRecipe::Axis::Linear);
     setAxis(*y, column == 0 ? chart_.yTitle : QString(), recipe_.yAxis);
     setRanges(*panel);
     if (!setWordTicks(*x))

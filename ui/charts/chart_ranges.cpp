@@ -18,7 +18,7 @@ std::optional<ChartRanges> rangesOf(const Chart& chart, const ChartRecipe& recip
     double highX = -kMost;
     double lowY = kMost;
     double highY = -kMost;
-    const bool logX = recipe.xAxis != ChartRecipe::Axis::Linear;
+    const bool logX = recipe.scaleOfX() != ChartRecipe::Axis::Linear;
     const bool logY = recipe.yAxis != ChartRecipe::Axis::Linear;
     for (const ChartSeries& series : chart.series) {
         if (recipe.outOfMemory)

@@ -56,6 +56,11 @@ QString ChartRecipe::position()
     return QStringLiteral("position");
 }
 
+QString ChartRecipe::stepNumber()
+{
+    return QStringLiteral("step");
+}
+
 const std::vector<std::pair<QString, ChartPaper>>& ChartRecipe::papers()
 {
     static const std::vector<std::pair<QString, ChartPaper>> papers{

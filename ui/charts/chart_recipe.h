@@ -29,8 +29,8 @@ struct ChartRecipe {
     enum class Palette { ColourBlind, OkabeIto, Grey };
 
     QString title;
-    QString x = QStringLiteral(
-        "seq_len"); ///< a key of the spec, with numbers or words, one of quantities(), or position()
+    QString x = QStringLiteral("seq_len"); ///< a key of the spec, with numbers or words, one of quantities(),
+                                           ///< position() or stepNumber()
     QString y = QStringLiteral("step, wall");   ///< one of quantities()
     QString series = QStringLiteral("backend"); ///< the key that separates lines; empty: one line
     QString facet;                              ///< the key that separates panels; empty: one panel
@@ -55,6 +55,12 @@ struct ChartRecipe {
     static QStringList quantities();
     /// x of the tokens of runs of mode generate: the tokens of a sequence before each, prompt included.
     static QString position();
+    /// x of the typical steps of recordings and imports: their numbers.
+    static QString stepNumber();
+    /// Whether each run has a point for each of its steps or tokens, not one of all.
+    bool isWithinRuns() const { return x == position() || x == stepNumber(); }
+    /// The scale of x if it is a number: those of steps begin with 0 and have a linear one.
+    Axis scaleOfX() const { return x == stepNumber() ? Axis::Linear : xAxis; }
     /// Papers that figures are usually made for, by name.
     static const std::vector<std::pair<QString, ChartPaper>>& papers();
     /// The recipe as JSON text. Reading a recipe of a newer kind or with a misspelt key throws an Error that names the key.
@@ -133,6 +139,8 @@ bool hasWords(const query::RunSummary& run, const QString& filter);
 /// nothing about the points.
 std::optional<ChartFit> fitOf(const std::vector<ChartPoint>& points, ChartRecipe::Fit kind);
 
+/// The quantities that at least one of the runs has, as ChartRecipe::quantities() names them.
+QStringList quantitiesOf(const std::vector<const query::RunSummary*>& runs);
 /// Keys that differ among runs and are numbers in all of them.
 QStringList numericKeys(const std::vector<const query::RunSummary*>& runs);
 /// Keys that differ among runs, or that some of them lack: the choices for x and for series.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -63,10 +64,14 @@ TableCell cellAt(const ChartSeries& series, double x)
 
 } // namespace
 
-TableData chartRows(const Chart& chart, const LineColour& colour)
+TableData chartRows(const Chart& chart, const LineColour& colour, std::size_t most)
 {
-    const std::set<double> xs = everyX(chart);
+    std::set<double> xs = everyX(chart);
+    if (xs.size() > most)
+        xs.erase(std::next(xs.begin(), std::ptrdiff_t(most)), xs.end());
     TableData data;
+    if (chart.series.empty())
+        return data; // a title without a unit would name one
     data.columns.push_back(makeColumn(chart.yTitle, Kind::Text, 0));
     data.columns[0].swatch = bool(colour);
     for (const double x : xs)

@@ -21,7 +21,7 @@ class Scales {
 public:
     Scales(const ChartRanges& ranges, const ChartRecipe& recipe, bool hasWords, const QRectF& area)
         : ranges_(ranges), area_(area),
-          logX_(!hasWords && recipe.xAxis != ChartRecipe::Axis::Linear && ranges.xLow > 0),
+          logX_(!hasWords && recipe.scaleOfX() != ChartRecipe::Axis::Linear && ranges.xLow > 0),
           logY_(recipe.yAxis != ChartRecipe::Axis::Linear && ranges.yLow > 0)
     {
     }

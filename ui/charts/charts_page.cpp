@@ -41,6 +41,7 @@ namespace tilescope::ui {
 namespace {
 
 constexpr std::size_t kMostMachines = 200; // that are read for a caption
+constexpr std::size_t kMostColumns = 200;  // of the table below the figure; exports have all
 constexpr double kCopyScale = 3;           // pixels of a copied figure for one of 1/96 inch
 
 QLabel* heading(const QString& text)
@@ -193,7 +194,7 @@ QString ChartsPage::noteOf(const Chart& chart) const
 {
     if (!chart.empty.isEmpty())
         return {};
-    if (runs_.size() == 1 && recipe_.x != ChartRecipe::position())
+    if (runs_.size() == 1 && !recipe_.isWithinRuns())
         return tr("One run is one point. Select the runs of an experiment in the list on the right.");
     if (!chart.separatedBy.isEmpty())
         return tr("Several runs have the same %1, so lines differ by %2, too. Choose another series, a facet "
@@ -256,12 +257,13 @@ void ChartsPage::draw()
         runs.push_back(run.run);
     chart_ = chartOf(recipe_, runs, machine_);
     say({});
+    fitToWords();
     note_->setText(noteOf(chart_));
     note_->setVisible(!note_->text().isEmpty());
     plot_->show(chart_, recipe_);
     figure_->setPaper(chart_.series.empty() ? QSize() : ChartPlot::paperSize(recipe_), chart_.empty);
     const LineColour colour = [this](std::size_t line) { return ChartPlot::colourOf(recipe_.palette, line); };
-    rows_->show(chartRows(chart_, colour));
+    rows_->show(chartRows(chart_, colour, kMostColumns));
     const TableData fits = fitRows(chart_, colour);
     fits_->setVisible(!fits.rows.empty());
     fits_->show(fits);
@@ -275,6 +277,22 @@ void ChartsPage::draw()
                            : tr("%1 in %2")
                                  .arg(counted(std::ssize(runs_), "run"),
                                       counted(std::ssize(chart_.series), "series", "series")));
+}
+
+// Names along x have no scale and follow no law, numbers of steps no logarithmic scale; the recipe keeps what it has for numbers.
+void ChartsPage::fitToWords()
+{
+    const bool areNumbers = chart_.words.isEmpty();
+    const bool areSteps = recipe_.x == ChartRecipe::stepNumber();
+    for (QWidget* control : std::initializer_list<QWidget*>{xAxis_, fit_, formula_}) {
+        const bool isFree = areNumbers && !(areSteps && control == xAxis_);
+        control->setEnabled(isFree);
+        control->setToolTip(isFree     ? QString()
+                            : areSteps ? tr("Numbers of steps begin with 0")
+                                       : tr("%1 has names, not numbers").arg(recipe_.x));
+    }
+    xAxis_->setCurrent(int(areNumbers ? recipe_.scaleOfX() : ChartRecipe::Axis::Linear));
+    fit_->setCurrentIndex(areNumbers ? int(recipe_.fit) : int(ChartRecipe::Fit::None));
 }
 
 void ChartsPage::fillExamples(QMenu& menu)
@@ -414,7 +432,7 @@ void ChartsPage::addData(QFormLayout& form)
 {
     form.addRow(groupHeading(tr("Data")));
     form.addRow(tr("x"), x_ = makeBox(tr("x"), {}));
-    form.addRow(tr("y"), y_ = makeBox(tr("y"), ChartRecipe::quantities()));
+    form.addRow(tr("y"), y_ = makeBox(tr("y"), {}));
     form.addRow(tr("Series"), series_ = makeBox(tr("Series"), {}));
     form.addRow(tr("Facet"), facet_ = makeBox(tr("Facet"), {}));
     facet_->setToolTip(tr("A panel for each value of this key, with shared scales"));
@@ -514,7 +532,6 @@ void ChartsPage::applyRecipe(const ChartRecipe& recipe)
     recipe_ = recipe;
     title_->setText(recipe.title);
     filter_->setText(recipe.filter);
-    y_->setCurrentText(recipe.y);
     xAxis_->setCurrent(int(recipe.xAxis));
     yAxis_->setCurrent(int(recipe.yAxis));
     centre_->setCurrent(int(recipe.centre));
@@ -567,13 +584,17 @@ void ChartsPage::fillKeys()
     if (std::ranges::any_of(runs,
                             [](const query::RunSummary* run) { return run->param("mode") == "generate"; }))
         along << ChartRecipe::position();
+    if (std::ranges::any_of(runs, [](const query::RunSummary* run) { return run->tracedSteps.size() > 1; }))
+        along << ChartRecipe::stepNumber();
     // A default recipe follows the varied keys of the experiment; one that the user changed keeps its series.
     if (!chosen_)
         recipe_ = suggested(recipe_, runs);
     else if (!numeric.isEmpty() && !along.contains(recipe_.x))
         recipe_.x = suggested(recipe_, runs).x;
     const QStringList varying = QStringList{QString()} + vary;
+    const QStringList measured = quantitiesOf(runs);
     fill(*x_, along, recipe_.x);
+    fill(*y_, measured.isEmpty() ? ChartRecipe::quantities() : measured, recipe_.y);
     fill(*series_, varying, recipe_.series);
     fill(*facet_, varying, recipe_.facet);
 }
@@ -586,14 +607,16 @@ void ChartsPage::readForm()
     recipe_.title = title_->text();
     recipe_.filter = filter_->text().simplified();
     recipe_.x = x_->currentData().toString();
-    recipe_.y = y_->currentText();
+    recipe_.y = y_->currentData().toString();
     recipe_.series = series_->currentData().toString();
     recipe_.facet = facet_->currentData().toString();
-    recipe_.xAxis = ChartRecipe::Axis(xAxis_->current());
+    if (xAxis_->isEnabled()) // else it shows what x allows
+        recipe_.xAxis = ChartRecipe::Axis(xAxis_->current());
     recipe_.yAxis = ChartRecipe::Axis(yAxis_->current());
     recipe_.centre = ChartRecipe::Centre(centre_->current());
     recipe_.bars = ChartRecipe::Bars(bars_->currentIndex());
-    recipe_.fit = ChartRecipe::Fit(fit_->currentIndex());
+    if (fit_->isEnabled())
+        recipe_.fit = ChartRecipe::Fit(fit_->currentIndex());
     recipe_.formula = formula_->isChecked();
     recipe_.outOfMemory = outOfMemory_->isChecked();
     recipe_.grid = grid_->isChecked();

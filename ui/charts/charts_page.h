@@ -64,6 +64,7 @@ private:
     void showPaper();
     static QString wordsOf(const Chart& chart);
     void draw();
+    void fitToWords();
     void openRecipe();
     void saveRecipe();
     void exportFigure();

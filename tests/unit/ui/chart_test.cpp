@@ -7,6 +7,7 @@
 #include "tests/unit/ui/chart_fixture.h"
 #include "ui/charts/chart_choice.h"
 #include "ui/charts/chart_plot.h"
+#include "ui/charts/chart_ranges.h"
 #include "ui/charts/chart_recipe.h"
 #include "ui/charts/chart_rows.h"
 #include "ui/charts/charts_offscreen.h"
@@ -609,6 +610,50 @@ TEST(ChartOfImports, ShowsTheMeanTracedStepByFile)
     EXPECT_TRUE(chart.caption.contains(QStringLiteral("Of recordings and imports: the mean traced step.")))
         << chart.caption.toStdString();
     EXPECT_FALSE(chart.caption.contains(QStringLiteral("timed step"))) << chart.caption.toStdString();
+}
+
+TEST(ChartOfImports, OneImportIsDrawnStepByStep)
+{
+    query::RunSummary run;
+    run.workload = "trace";
+    run.params = {{"workload", "trace"}, {"file", "a.json.gz"}};
+    run.tracedStep = 2;
+    run.tracedSteps = {{0, 3}, {1, 1}, {4, 2}};
+    EXPECT_EQ(quantitiesOf({&run}), QStringList{QStringLiteral("step, wall")});
+    run.result.peakAllocated = Bytes{1'000};
+    EXPECT_EQ(quantitiesOf({&run}),
+              (QStringList{QStringLiteral("step, wall"), QStringLiteral("peak memory")}));
+    const ChartRecipe recipe = suggested({}, {&run});
+    EXPECT_EQ(recipe.x, ChartRecipe::stepNumber());
+    EXPECT_EQ(recipe.scaleOfX(), ChartRecipe::Axis::Linear) << "there is a step 0";
+    const Chart chart = chartOf(recipe, {&run});
+    ASSERT_EQ(chart.series.size(), 1U);
+    ASSERT_EQ(chart.series[0].points.size(), 3U);
+    EXPECT_DOUBLE_EQ(chart.series[0].points[2].x, 4);
+    EXPECT_DOUBLE_EQ(chart.series[0].points[2].y, 2);
+    EXPECT_EQ(chartRows(chart).columns.size(), 4U);
+    EXPECT_EQ(chartRows(chart, {}, 2).columns.size(), 3U) << "a name and the first steps";
+    EXPECT_TRUE(chartRows(chartOf(recipe, {})).columns.empty()) << "no unit is known";
+    EXPECT_TRUE(
+        chart.caption.startsWith(QStringLiteral("Step time against step. The time of each traced step")))
+        << chart.caption.toStdString();
+    const std::optional<ChartRanges> ranges = rangesOf(chart, recipe);
+    ASSERT_TRUE(ranges);
+    EXPECT_LT(ranges->xLow, 0);
+}
+
+TEST(ChartOfImports, ASnapshotWithoutStepsIsDrawnByItsMemory)
+{
+    query::RunSummary run;
+    run.workload = "trace";
+    run.params = {{"workload", "trace"}, {"file", "a.pickle"}};
+    run.result.peakAllocated = Bytes{3 << 20};
+    const ChartRecipe recipe = suggested({}, {&run});
+    EXPECT_EQ(recipe.y, QStringLiteral("peak memory"));
+    const Chart chart = chartOf(recipe, {&run});
+    EXPECT_EQ(chart.empty, QString());
+    EXPECT_EQ(chart.unit, QStringLiteral("MiB"));
+    EXPECT_EQ(suggested(recipe, {}).y, QStringLiteral("step, wall")) << "of other runs";
 }
 
 } // namespace
