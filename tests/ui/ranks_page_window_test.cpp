@@ -135,6 +135,34 @@ TEST_F(RanksPageWindow, NamesOfCollectivesStayReadableBesideTheHeatMap)
     EXPECT_FALSE(table.isColumnHidden(columnOf(table.table(), QStringLiteral("Late"))));
 }
 
+TEST_F(RanksPageWindow, OnASmallScreenNamesAreWholeAndNoTitleIsCut)
+{
+    open({.ranks = 2, .lateRank = 1});
+    window_.resize(1280, 800);
+    waitUntilSettled();
+    const TableView& table = ranks().collectives();
+    EXPECT_GE(table.columnWidth(columnOf(table.table(), QStringLiteral("Op"))), sizes().of(110));
+    EXPECT_FALSE(table.isColumnHidden(columnOf(table.table(), QStringLiteral("Wait"))));
+    for (const char* name : {"Collectives", "Ranks of the selected collective"})
+        EXPECT_EQ(named<TableView>(QString::fromLatin1(name)).horizontalScrollBar()->maximum(), 0) << name;
+}
+
+TEST_F(RanksPageWindow, RowsOfManyCollectivesEndWithTheirMedian)
+{
+    open({.ranks = 2, .lateRank = 1});
+    window_.resize(1280, 800);
+    waitUntilSettled();
+    const LatenessPlot& plot = ranks().lateness();
+    const std::size_t many = plot.grid().collectives.size();
+    ASSERT_GT(many, 20U);
+    const int free = plot.width() - plot.cellRect(0, many - 1).right();
+    chooseStep(1);
+    const std::size_t few = plot.grid().collectives.size();
+    ASSERT_LE(few, 5U);
+    EXPECT_GT(free, plot.width() - plot.cellRect(0, few - 1).right() + sizes().of(24))
+        << "the cells of a step have their own numbers";
+}
+
 TEST_F(RanksPageWindow, WithoutCollectivesNothingIsLeftBlankBesideThem)
 {
     const std::filesystem::path file = folder_ / "none.tscope";

@@ -1,5 +1,6 @@
 #include "ui/ranks/lateness_grid.h"
 
+#include "core/analysis/stats/statistics.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_cells.h"
 
@@ -110,6 +111,14 @@ LatenessGrid latenessGrid(const query::RanksTable& table, std::optional<std::int
             row.last += !collective.last.empty() && rank.title == collective.last ? 1 : 0;
             grid.most = std::max(grid.most, value);
         }
+    }
+    for (std::size_t row = 0; row < grid.ranks.size(); ++row) {
+        std::vector<double> known;
+        for (std::size_t column = 0; column < columns; ++column)
+            if (const std::optional<double>& value = late[row * columns + column])
+                known.push_back(*value);
+        if (!known.empty())
+            grid.ranks[row].median = analysis::median(known);
     }
     std::vector<std::size_t> order(grid.ranks.size());
     for (std::size_t i = 0; i < order.size(); ++i)

@@ -18,8 +18,9 @@ struct LatenessGrid {
     struct Rank {
         ProcessIndex process = {};
         QString title;
-        std::int64_t last = 0; ///< collectives at which it started last
-        double lateness = 0;   ///< sum, ns
+        std::int64_t last = 0;             ///< collectives at which it started last
+        double lateness = 0;               ///< sum, ns
+        std::optional<double> median = {}; ///< of `late`, ns
     };
     std::vector<Rank> ranks = {};              ///< of more than four, the latest first
     std::vector<std::size_t> collectives = {}; ///< indices into RanksTable::collectives

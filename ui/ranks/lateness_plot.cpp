@@ -56,7 +56,9 @@ double shareOf(double late, double most)
 /// The layout: columns share the width in bins.
 struct LatenessPlot::Frame {
     int left = 0, right = 0, top = 0, row = 0;
-    std::size_t tall = 0; ///< the first rows that are higher
+    int medians = 0;        ///< width of the column of medians, right of the cells; 0: there is none
+    bool hasNumbers = true; ///< in the cells
+    std::size_t tall = 0;   ///< the first rows that are higher
     int tallRow = 0;
     std::size_t columns = 0, bins = 0;
     std::size_t ranks = 0;
@@ -109,6 +111,7 @@ LatenessPlot::LatenessPlot(QWidget* parent) : QWidget(parent)
 void LatenessPlot::show(LatenessGrid grid)
 {
     grid_ = std::move(grid);
+    widest_ = widestNumber();
     current_.reset();
     describe();
     updateGeometry();
@@ -154,6 +157,20 @@ LatenessPlot::Frame LatenessPlot::frameOf(const QSize& size) const
     frame.tall = latestHeight(frame.ranks) > 0 ? kLatestRows : 0;
     frame.tallRow = sizes().of(kLeastRow);
     frame.columns = grid_.collectives.size();
+    const QFontMetrics small(Theme::instance().small());
+    const bool isHigh = frame.row >= small.height() - 2;
+    frame.hasNumbers =
+        isHigh && (frame.right - frame.left) / int(std::max<std::size_t>(1, frame.columns)) >= widest_;
+    if (isHigh && !frame.hasNumbers && grid_.most > 0) {
+        frame.medians = small.horizontalAdvance(tr("median"));
+        const Unit unit = timeUnit(grid_.most);
+        for (const LatenessGrid::Rank& rank : grid_.ranks)
+            if (rank.median)
+                frame.medians =
+                    std::max(frame.medians, small.horizontalAdvance(columnDigits(*rank.median, unit)));
+        frame.medians += sizes().of(8);
+        frame.right = std::max(frame.left + 1, frame.right - frame.medians);
+    }
     frame.bins = std::clamp<std::size_t>(std::size_t((frame.right - frame.left) / kLeastCell), 1,
                                          std::max<std::size_t>(1, frame.columns));
     return frame;
@@ -176,13 +193,6 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
     const Palette& p = colours();
     const Unit unit = timeUnit(grid_.most);
     painter.setFont(Theme::instance().small());
-    // Shows numbers in all cells or in none.
-    int widest = 0;
-    for (const std::optional<double>& late : grid_.late)
-        if (frame.bins == frame.columns && late)
-            widest = std::max(widest, painter.fontMetrics().horizontalAdvance(columnDigits(*late, unit)) + 4);
-    if (frame.bins != frame.columns)
-        widest = frame.right;
     const auto [begin, end] = frame.shown(painter);
     for (std::size_t rank = begin; rank < end; ++rank) {
         for (std::size_t bin = 0; bin < frame.bins; ++bin) {
@@ -195,12 +205,50 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
                 cell.adjust(0, 0, -1, cell.height() > 3 ? -1 : 0);
             if (late)
                 painter.fillRect(cell, colourOf(*late));
-            if (widest > cell.width() || cell.height() < painter.fontMetrics().height() - 2)
+            if (!frame.hasNumbers)
                 continue;
             const QString text = late ? columnDigits(*late, unit) : notMeasured();
             painter.setPen(late ? textOn(colourOf(*late)) : p.dimText);
             painter.drawText(cell, Qt::AlignCenter, text);
         }
+    }
+}
+
+/// Pixels that the widest number needs in a cell.
+int LatenessPlot::widestNumber() const
+{
+    constexpr std::size_t kMostNumbered = 200; // more collectives never have room for numbers
+    const QFontMetrics metrics(Theme::instance().small());
+    if (grid_.collectives.size() > kMostNumbered)
+        return QWIDGETSIZE_MAX;
+    const Unit unit = timeUnit(grid_.most);
+    int widest = 0;
+    for (const std::optional<double>& late : grid_.late)
+        if (late)
+            widest = std::max(widest, metrics.horizontalAdvance(columnDigits(*late, unit)) + 4);
+    return widest;
+}
+
+/// What the colours of a row amount to, where its cells have no room for numbers.
+void LatenessPlot::drawMedians(QPainter& painter, const Frame& frame) const
+{
+    if (frame.medians == 0)
+        return;
+    const Unit unit = timeUnit(grid_.most);
+    painter.setFont(Theme::instance().small());
+    painter.setPen(colours().dimText);
+    const int line = painter.fontMetrics().height();
+    const auto draw = [&](int top, int height, const QString& text) {
+        painter.drawText(QRect(frame.right, top, frame.medians, height), Qt::AlignRight | Qt::AlignVCenter,
+                         text);
+    };
+    draw(frame.top - sizes().of(4) - line, line, tr("median"));
+    painter.setPen(colours().text);
+    const auto [begin, end] = frame.shown(painter);
+    for (std::size_t rank = begin; rank < end; ++rank) {
+        const QRect row = frame.cell(rank, 0);
+        const std::optional<double>& median = grid_.ranks[rank].median;
+        draw(row.top(), row.height(), median ? columnDigits(*median, unit) : notMeasured());
     }
 }
 
@@ -302,6 +350,7 @@ void LatenessPlot::draw(QPainter& painter, const QSize& size) const
     drawNumbers(painter, frame);
     drawTitles(painter, frame);
     drawCells(painter, frame);
+    drawMedians(painter, frame);
     drawMark(painter, frame);
     drawLegend(painter, frame);
 }

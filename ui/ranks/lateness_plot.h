@@ -7,7 +7,8 @@
 namespace tilescope::ui {
 
 /// A heat map of a LatenessGrid: darker is later, on a logarithmic scale, with its legend below. Where a column has less
-/// than three pixels, neighbours share one, which shows the latest of them. Rows of many ranks are low, down to a pixel,
+/// than three pixels, neighbours share one, which shows the latest of them. Cells have their numbers where all fit; else
+/// each row ends with its median. Rows of many ranks are low, down to a pixel,
 /// and some of them are named. Arrow keys move the marked cell. Paints
 /// itself; GUI thread.
 class LatenessPlot : public QWidget {
@@ -61,10 +62,13 @@ private:
     void drawTitles(QPainter& painter, const Frame& frame) const;
     void drawNumbers(QPainter& painter, const Frame& frame) const;
     void drawMark(QPainter& painter, const Frame& frame) const;
+    void drawMedians(QPainter& painter, const Frame& frame) const;
     void drawLegend(QPainter& painter, const Frame& frame) const;
+    int widestNumber() const;
     void describe();
 
     LatenessGrid grid_;
+    int widest_ = 0;              ///< pixels of a number in a cell
     std::optional<Cell> current_; ///< of the keyboard
 };
 

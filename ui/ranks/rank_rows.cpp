@@ -154,7 +154,7 @@ TableData collectiveRows(const query::RanksTable& table, std::optional<std::int3
                tr("Bus bandwidth as a share of %1 GB/s in one direction (%2)")
                    .arg(table.link->bytesPerSecond / 1e9, 0, 'f', 0)
                    .arg(QString::fromStdString(table.link->source)));
-    maker.add(of.exposed, 86).tip = tr("Without a compute kernel of the same rank, mean over the ranks");
+    addDim(of.exposed, 86, tr("Without a compute kernel of the same rank, mean over the ranks"));
     if (std::ranges::any_of(rows, [](const CollectiveRow& row) { return row.tightest() != nullptr; })) {
         addDim(of.slack, 76, tr("From the end of an all-gather to the work that needs it"));
         addDim(of.stall, 76, tr("How long a stream waited for an all-gather; 0: it ended in time"));
@@ -185,7 +185,9 @@ TableData collectiveRankRows(const CollectiveRow& collective)
         .tip = tr("Its start, after that of the first rank");
     maker.add(of.duration, 92).tip = tr("Its duration on this rank");
     maker.add(of.wait, 78).tip = tr("For the rank that starts last");
-    maker.add(of.exposed, 84).tip = tr("Without a compute kernel of this rank");
+    TableColumn& exposed = maker.add(of.exposed, 84);
+    exposed.tip = tr("Without a compute kernel of this rank");
+    exposed.dim = true; // goes where the table is narrow
     return maker.table(collective.ranks, [](const CollectiveRank&) { return Swatch(); });
 }
 

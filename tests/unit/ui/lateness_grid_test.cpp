@@ -79,6 +79,21 @@ TEST(RankSearch, LeavesTheLatenessOfTheRanksItFindsAsItIs)
     EXPECT_EQ(bars.front().title, QStringLiteral("rank 8"));
 }
 
+TEST(LatenessGrid, ARowHasTheMedianOfItsCollectives)
+{
+    query::RanksTable table = tableOfRanks();
+    table.collectives.push_back(table.collectives.back()); // a third one, at which rank 23 is much later
+    table.collectives.back().ranks.back().start += Nanoseconds(500'000);
+    table.collectives[0].transfer.reset(); // its ranks do not overlap: not measured
+    const LatenessGrid grid = latenessGrid(table, {});
+    ASSERT_EQ(grid.ranks.front().title, QStringLiteral("rank 23"));
+    EXPECT_EQ(grid.ranks.front().median, std::optional<double>((23'000 + 523'000) / 2.0));
+    EXPECT_EQ(grid.ranks.back().median, std::optional<double>(0));
+    table.collectives[1].transfer.reset();
+    table.collectives[2].transfer.reset();
+    EXPECT_EQ(latenessGrid(table, {}).ranks.front().median, std::nullopt);
+}
+
 TEST(RankLanes, OfManyRanksTheLateOnesAreShownInTheirOrder)
 {
     const query::RanksTable table = tableOfRanks();
