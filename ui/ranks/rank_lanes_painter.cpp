@@ -167,9 +167,25 @@ void RankLanesPainter::drawParts(QPainter& painter, std::size_t rank) const
         const double ready = std::clamp(frame_.x(part.ready), box.left(), box.right());
         const QRectF waits(box.left(), box.top(), ready - box.left(), box.height());
         // What is short is still seen.
-        QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
-        if (waits.width() >= 1) {
+        const QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
+        if (waits.width() >= 1)
             fillWaiting(painter, waits);
+        painter.fillRect(transfers.width() > 3 ? transfers.adjusted(0, 0, -0.5, 0) : transfers, colour);
+        if (marked_ == part.collective) {
+            painter.setPen(QPen(p.accent, focusedRank_ == rank ? 2 : 1));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(box.adjusted(0, 0, -1, -1));
+        }
+    }
+    // Collectives of several groups overlap in time: no box covers the words of another one.
+    for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
+        if (part.end < frame_.window.from || part.start > frame_.window.to)
+            continue;
+        const QRectF box = frame_.part(rank, part);
+        const double ready = std::clamp(frame_.x(part.ready), box.left(), box.right());
+        const QRectF waits(box.left(), box.top(), ready - box.left(), box.height());
+        const QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
+        if (waits.width() >= 1) {
             const QString amount = timeText(part.ready - part.start);
             for (const QString& text : {tr("waits %1").arg(amount), amount}) {
                 const double width = metrics.horizontalAdvance(text) + sizes().of(6);
@@ -183,16 +199,10 @@ void RankLanesPainter::drawParts(QPainter& painter, std::size_t rank) const
                 break;
             }
         }
-        painter.fillRect(transfers.width() > 3 ? transfers.adjusted(0, 0, -0.5, 0) : transfers, colour);
         const QString& number = lanes_.collectives[part.collective].number;
         if (metrics.horizontalAdvance(number) + 2 <= transfers.width()) {
             painter.setPen(textOn(colour));
             painter.drawText(transfers, Qt::AlignCenter, number);
-        }
-        if (marked_ == part.collective) {
-            painter.setPen(QPen(p.accent, focusedRank_ == rank ? 2 : 1));
-            painter.setBrush(Qt::NoBrush);
-            painter.drawRect(box.adjusted(0, 0, -1, -1));
         }
     }
 }
@@ -303,8 +313,10 @@ void RankLanesPainter::drawLegend(QPainter& painter) const
         x += width + sizes().of(14);
     };
     const QColor collective = p.hue(query::Hue::Collective);
-    key(tr("waits for the last rank"), [&](const QRectF& box) { fillWaiting(painter, box); });
-    key(tr("transfers"), [&](const QRectF& box) { painter.fillRect(box, collective); });
+    if (!lanes_.collectives.empty()) {
+        key(tr("waits for the last rank"), [&](const QRectF& box) { fillWaiting(painter, box); });
+        key(tr("transfers"), [&](const QRectF& box) { painter.fillRect(box, collective); });
+    }
     std::vector<std::size_t> hues;
     for (std::size_t hue = 0; hue < times.size(); ++hue)
         if (times[hue] > 0 && query::Hue(hue) != query::Hue::Collective)
