@@ -3,6 +3,7 @@
 #include "core/query/file_session.h"
 #include "core/query/path/path_tables.h"
 #include "core/query/path/what_if_table.h"
+#include "core/store/maintenance/maintenance.h"
 #include "core/store/run_writer.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/ui/window_fixture.h"
@@ -27,6 +28,7 @@
 #include <QRegularExpression>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace tilescope::ui {
@@ -228,8 +230,9 @@ TEST_F(CommandsTest, TheListsOfCommandsAndOfKeysHaveThemAll)
 {
     const std::vector<PaletteEntry> entries = paletteEntries(window_);
     const std::vector<KeyGroup> groups = keyGroups(window_);
-    for (const char* word : {"Critical path", "What if", "Counters", "replay", "Perfetto", "PyTorch", "Arrow",
-                             "Share", "Merge", "Verify", "Compile", "Hosts", "Record", "Write report"}) {
+    for (const char* word :
+         {"Critical path", "What if", "Counters", "replay", "Perfetto", "PyTorch", "Arrow", "Share", "Merge",
+          "Verify", "Compact", "Compile", "Hosts", "Record", "Write report"}) {
         const QString text = QString::fromLatin1(word);
         EXPECT_TRUE(std::ranges::any_of(entries, [&](const PaletteEntry& entry) {
             return entry.kind == PaletteEntry::Kind::Action && entry.text.contains(text);
@@ -289,6 +292,31 @@ TEST_F(CommandsTest, OffersTheFormatsThatTheCommandLineWrites)
         offered.insert(dialog.arguments().back().section(QLatin1Char('='), 0, 0));
     }
     EXPECT_EQ(offered, written);
+}
+
+TEST_F(CommandsTest, ACompactedRecordingStaysOpen)
+{
+    store::deleteRuns(folder_ / "lm.tscope", std::array{RunId{2}});
+    const auto before = std::filesystem::file_size(folder_ / "lm.tscope");
+    for (QAction* action : window_.findChildren<QAction*>())
+        if (action->text().startsWith(QStringLiteral("Compact")))
+            action->trigger();
+    auto* dialog = window_.findChild<CommandDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    EXPECT_EQ(dialog->arguments(), (QStringList{QStringLiteral("compact"), file()}));
+    QSignalSpy ended(dialog, &CommandDialog::ended);
+    QSignalSpy replaced(dialog, &CommandDialog::recordingReplaced);
+    QTest::mouseClick(&button(*dialog, QStringLiteral("Run")), Qt::LeftButton);
+    ASSERT_TRUE(ended.wait(kTimeoutMs));
+    EXPECT_EQ(ended.front().front().toString(), QString())
+        << in<QPlainTextEdit>(*dialog, "Output of the command").toPlainText().toStdString();
+    EXPECT_EQ(replaced.size(), 1);
+    waitUntilSettled();
+    EXPECT_LT(std::filesystem::file_size(folder_ / "lm.tscope"), before);
+    ASSERT_EQ(window_.workspace().files().size(), 1U);
+    EXPECT_EQ(window_.workspace().files().front().snapshot->runs.size(), 1U) << "read again";
+    openTimeline();
+    EXPECT_FALSE(page<TimelinePage>("timeline").view().scene().sections.empty());
 }
 
 TEST_F(CommandsTest, RunsTheCommandAndShowsWhatItPrints)

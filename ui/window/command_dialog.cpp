@@ -68,6 +68,8 @@ QString commandTitle(Command command)
         return CommandDialog::tr("Merge recordings");
     case Command::Verify:
         return CommandDialog::tr("Verify a recording");
+    case Command::Compact:
+        return CommandDialog::tr("Compact a recording");
     case Command::Replay:
         return CommandDialog::tr("Measure an op alone");
     case Command::Compile:
@@ -90,6 +92,9 @@ QString sentenceOf(Command command)
                                  "already contains.");
     case Command::Verify:
         return CommandDialog::tr("Reads every row of the file and checks all counts and checksums.");
+    case Command::Compact:
+        return CommandDialog::tr("Writes the file anew without the space of deleted runs. Runs keep their "
+                                 "numbers, notes and tags.");
     case Command::Replay:
         return CommandDialog::tr(
             "Measures one op of the run alone, with inputs of the recorded types, sizes and "
@@ -104,7 +109,7 @@ QString sentenceOf(Command command)
 
 QString verbOf(Command command)
 {
-    constexpr std::array kVerbs{"export", "share", "merge", "verify", "replay", "compile"};
+    constexpr std::array kVerbs{"export", "share", "merge", "verify", "compact", "replay", "compile"};
     return QString::fromLatin1(kVerbs[std::size_t(command)]);
 }
 
@@ -192,6 +197,7 @@ void CommandDialog::makeFields(QFormLayout& form)
         addOutput(form, QStringLiteral("-merged.tscope"));
         break;
     case Command::Verify:
+    case Command::Compact:
         break;
     case Command::Replay:
         choice_ = new ComboBox(tr("Op"));
@@ -314,6 +320,9 @@ QString CommandDialog::missing() const
         return input_->text().trimmed().isEmpty() ? tr("Name a spec.") : QString();
     if (fileOfRun().isEmpty())
         return tr("Open a recording and select a run first.");
+    if (kind_ == Command::Compact && !runs_.empty() &&
+        runs_.front().file->shown() != runs_.front().file->path())
+        return tr("This is a trace of another program; save it as a recording first (File > Save As).");
     if (kind_ == Command::Merge && files_.size() < 2)
         return tr("Open at least two recordings first.");
     if (kind_ == Command::Replay && choice_->currentText().trimmed().isEmpty())
@@ -398,6 +407,8 @@ void CommandDialog::finish(const QString& failed)
     folder_->setVisible(failed.isEmpty() && outputFile_ != nullptr);
     if (failed.isEmpty() && kind_ == Command::Merge)
         emit recordingWritten(outputFile_->text().trimmed());
+    if (failed.isEmpty() && kind_ == Command::Compact)
+        emit recordingReplaced(fileOfRun());
     emit ended(failed);
 }
 

@@ -22,7 +22,7 @@ class ComboBox;
 class OutputView;
 
 /// The commands that the window runs with the command line's program.
-enum class Command { Export, Share, Merge, Verify, Replay, Compile };
+enum class Command { Export, Share, Merge, Verify, Compact, Replay, Compile };
 
 /// Asks what a command needs, shows its command line, runs it and shows what it prints. A recording that it wrote is
 /// opened. Closing the dialog hangs the program up. GUI thread.
@@ -44,6 +44,8 @@ signals:
     void ended(const QString& failed);
     /// A recording was written.
     void recordingWritten(const QString& file);
+    /// An open recording was replaced by one with the same runs.
+    void recordingReplaced(const QString& file);
 
 private:
     void makeFields(QFormLayout& form);

@@ -274,7 +274,9 @@ void WindowMenus::makeTools()
         add(tools, tr("Merge the open recordings…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_M),
             [this] { runCommand(Command::Merge); }),
         add(tools, tr("Verify the recording…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_V),
-            [this] { runCommand(Command::Verify); })};
+            [this] { runCommand(Command::Verify); }),
+        add(tools, tr("Compact the recording…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_K),
+            [this] { runCommand(Command::Compact); })};
     tools->addSeparator();
     add(tools, tr("Compile the models of a spec…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_B),
         [this] { runCommand(Command::Compile); });
@@ -301,6 +303,11 @@ void WindowMenus::runCommand(Command command)
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &CommandDialog::recordingWritten, &window_,
             [this](const QString& file) { window_.open({file}); });
+    connect(dialog, &CommandDialog::recordingReplaced, &window_, [this](const QString& file) {
+        for (const OpenFile& open : window_.workspace().files())
+            if (QString::fromStdString(open.file->path().string()) == file)
+                return window_.workspace().refresh(open.id);
+    });
     dialog->show();
 }
 
