@@ -2,6 +2,8 @@
 
 #include <QEvent>
 
+#include <algorithm>
+
 namespace tilescope::ui {
 
 Page::Page(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace)
@@ -87,6 +89,13 @@ QString Page::emptyText(const QString& fills) const
         return problems.join(QStringLiteral("\n"));
     if (workspace_.files().empty())
         return tr("Open a .tscope file (Ctrl+O), or drop one here.") + QLatin1Char('\n') + fills;
+    const auto isWithoutRuns = [](const OpenFile& file) {
+        return file.snapshot && file.snapshot->runs.empty();
+    };
+    if (std::ranges::all_of(workspace_.files(), isWithoutRuns))
+        return (workspace_.files().size() == 1 ? tr("%1 has no runs.").arg(workspace_.files().front().name())
+                                               : tr("The open files have no runs.")) +
+               QLatin1Char('\n') + fills;
     return tr("Select a run in the list on the right.") + QLatin1Char('\n') + fills;
 }
 
