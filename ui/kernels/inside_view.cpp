@@ -268,10 +268,11 @@ void InsideView::loaded(InsideReadings readings)
     for (QWidget* tool : std::initializer_list<QWidget*>{kernels_, count_, files_})
         tool->setEnabled(any);
     if (!any) {
-        QString why = kernels.isSampled ? tr("No samples of this process or device.")
-                                        : tr("No samples of what the warps of kernels wait for: record with "
-                                             "--inside, or run with inside: true.\n"
-                                             "tilescope record --inside -- python train.py");
+        QString why = kernels.isSampled
+                          ? tr("No samples of this process or device.")
+                          : tr("What the warps of kernels wait for was not sampled: record with "
+                               "--inside, or run with inside: true.\n"
+                               "tilescope record --inside -- python train.py");
         if (!kernels.trouble.empty())
             why += QStringLiteral("\n\n") + QString::fromStdString(kernels.trouble);
         emit selectionText({});
