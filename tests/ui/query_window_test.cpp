@@ -1,15 +1,19 @@
 // The page Query: statements over the selected file, their rows and charts, and mistakes.
 
+#include "core/store/maintenance/maintenance.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kit/number_text.h"
 #include "ui/kit/table_view.h"
 #include "ui/query/query_page.h"
 #include "ui/query/result_plot.h"
+#include "ui/query/result_rows.h"
 
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTreeWidget>
+
+#include <array>
 
 namespace tilescope::ui {
 namespace {
@@ -130,8 +134,7 @@ TEST_F(QueryTest, EveryExampleRuns)
 {
     QueryPage& query = page();
     for (const ExampleStatement& example : exampleStatements()) {
-        const QString sql = QString::fromUtf8(example.sql);
-        query.setStatement(sql.contains(QLatin1String("%1")) ? sql.arg(1) : sql);
+        query.setStatement(statementOf(example, 1));
         query.run();
         waitUntilSettled();
         EXPECT_TRUE(visibleTexts().contains(QStringLiteral(" in ")))
@@ -170,6 +173,37 @@ TEST_F(QueryTest, ALongStatementIsStopped)
     query.stop();
     waitUntilSettled();
     EXPECT_TRUE(visibleTexts().contains(QStringLiteral("stopped after"))) << visibleTexts().toStdString();
+}
+
+TEST_F(QueryTest, BeginsWithWhatTheFileHas)
+{
+    page();
+    EXPECT_EQ(rows().table().columns[0].title, QStringLiteral("kernel"));
+    ASSERT_FALSE(rows().table().rows.empty());
+    for (const TableRow& row : rows().table().rows)
+        EXPECT_FALSE(row.cells[0].text.contains(QLatin1Char('('))) << "a short name, as on Kernels";
+    const auto first = [](const std::filesystem::path& file, std::int64_t run) {
+        return firstStatement(file, run).section(QStringLiteral("from "), 1).section(QLatin1Char('\n'), 0, 0);
+    };
+    const std::filesystem::path gpu = folder_ / "gpu.tscope";
+    test::writeGpuFile(gpu);
+    EXPECT_EQ(first(gpu, 1), QStringLiteral("kernels"));
+    EXPECT_EQ(first(gpu, 3), QStringLiteral("samples")) << "not traced";
+    EXPECT_EQ(first(gpu, 9), QStringLiteral("runs")) << "ran out of memory before the first step";
+    const std::filesystem::path cpu = folder_ / "cpu.tscope";
+    test::writeStudyFile(cpu);
+    EXPECT_EQ(first(cpu, 1), QStringLiteral("ops"));
+}
+
+TEST_F(QueryTest, AFileWithoutRunsSaysSo)
+{
+    const std::filesystem::path file = folder_ / "lm.tscope";
+    page();
+    store::deleteRuns(file, std::array{RunId{1}, RunId{2}});
+    window_.workspace().refresh(window_.workspace().files().front().id);
+    waitUntilSettled();
+    EXPECT_TRUE(visibleTexts().contains(QStringLiteral("lm.tscope has no runs.")))
+        << visibleTexts().toStdString();
 }
 
 TEST_F(QueryTest, ListsViewsAndWithoutASelectionSaysWhatToDo)

@@ -19,6 +19,8 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace tilescope::ui {
 
@@ -81,8 +83,7 @@ QWidget* QueryPage::makeTools()
     auto* menu = new QMenu(examples_);
     for (const ExampleStatement& example : exampleStatements())
         menu->addAction(QCoreApplication::translate("QueryPage", example.title), this, [this, &example] {
-            const QString sql = QString::fromUtf8(example.sql);
-            setStatement(sql.contains(QLatin1String("%1")) ? sql.arg(run_) : sql);
+            setStatement(statementOf(example, run_));
             run();
         });
     examples_->setMenu(menu);
@@ -314,15 +315,21 @@ void QueryPage::showRuns(const std::vector<SelectedRun>& runs)
     sources_->clear();
     showChart();
     setRunning(false);
+    setStatement({});
     if (!file_)
         return listing_.cancel();
-    // Runs without a GPU have ops instead of kernels.
-    const bool isOnCpu = runs.front().run->result.device == "cpu";
-    setStatement(QString::fromUtf8(exampleStatements()[isOnCpu ? 1 : 0].sql).arg(run_));
-    run();
-    listing_.start([file = file_->path()](const query::Cancelled&) { return store::sqlSources(file); },
-                   [this](const std::vector<store::SqlSource>& sources) { showSources(sources); },
-                   [this](const QString& sentence) { showFailure(sentence); });
+    listing_.start(
+        [file = file_->path(), run = run_](const query::Cancelled&) {
+            return std::pair(store::sqlSources(file), firstStatement(file, run));
+        },
+        [this](const std::pair<std::vector<store::SqlSource>, QString>& known) {
+            showSources(known.first);
+            if (!editor_->toPlainText().isEmpty())
+                return; // something was typed meanwhile
+            setStatement(known.second);
+            this->run();
+        },
+        [this](const QString& sentence) { showFailure(sentence); });
 }
 
 } // namespace tilescope::ui

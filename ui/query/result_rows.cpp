@@ -66,53 +66,83 @@ const std::vector<ExampleStatement>& exampleStatements()
 {
     static const std::vector<ExampleStatement> all{
         {QT_TRANSLATE_NOOP("QueryPage", "Kernels with the largest total time"),
-         "select short_name, count(*) as instances, sum(duration) as total_ns, avg(duration) as avg_ns\n"
+         "select kernel_name(name) as kernel, kernel_family(name) as family, count(*) as instances,\n"
+         "  sum(duration) as total_ns, avg(duration) as avg_ns\n"
          "from kernels\n"
          "where run = %1\n"
-         "group by short_name\n"
+         "group by 1, 2\n"
          "order by total_ns desc\n"
-         "limit 20"},
+         "limit 20",
+         "kernels where run = %1"},
         {QT_TRANSLATE_NOOP("QueryPage", "GPU time of each family of kernels"),
          "select kernel_family(name) as family, count(*) as instances, sum(duration) as total_ns\n"
          "from kernels\n"
          "where run = %1\n"
          "group by family\n"
-         "order by total_ns desc"},
+         "order by total_ns desc",
+         "kernels where run = %1"},
         {QT_TRANSLATE_NOOP("QueryPage", "Ops with the largest total time"),
          "select name, count(*) as calls, sum(duration) as total_ns\n"
          "from ops\n"
          "where run = %1\n"
          "group by name\n"
          "order by total_ns desc\n"
-         "limit 20"},
+         "limit 20",
+         "ops where run = %1 and duration > 0"},
         {QT_TRANSLATE_NOOP("QueryPage", "Time of each timed step"),
          "select step, wall_ns, gpu_ns\n"
          "from samples\n"
          "where run = %1 and kind = 'measure' and phase = 'step'\n"
-         "order by step"},
+         "order by step",
+         "samples where run = %1 and kind = 'measure' and phase = 'step'"},
         {QT_TRANSLATE_NOOP("QueryPage", "Time between launch and start of each kernel"),
-         "select start, start - launched as queued_ns, short_name\n"
+         "select start, start - launched as queued_ns, kernel_name(name) as kernel\n"
          "from kernels\n"
          "where run = %1 and launched is not null\n"
-         "order by start"},
+         "order by start",
+         "kernels where run = %1 and launched is not null"},
         {QT_TRANSLATE_NOOP("QueryPage", "Ranges with the largest total time"),
          "select path, count(*) as instances, sum(duration) as total_ns\n"
          "from ranges\n"
          "where run = %1\n"
          "group by path\n"
          "order by total_ns desc\n"
-         "limit 20"},
+         "limit 20",
+         "ranges where run = %1 and duration > 0"},
         {QT_TRANSLATE_NOOP("QueryPage", "Allocated bytes over time"),
          "select start, allocated\n"
          "from allocations\n"
          "where run = %1 and allocated is not null\n"
-         "order by start"},
+         "order by start",
+         "allocations where run = %1"},
         {QT_TRANSLATE_NOOP("QueryPage", "The runs of the file"),
          "select run, name, status, device, peak_allocated, seconds\n"
          "from runs\n"
-         "order by run"},
+         "order by run",
+         "runs"},
     };
     return all;
+}
+
+QString firstStatement(const std::filesystem::path& file, std::int64_t run, const std::stop_token& stop)
+{
+    QStringList questions;
+    for (const ExampleStatement& example : exampleStatements())
+        questions << QStringLiteral("exists(select 1 from %1)").arg(QString::fromUtf8(example.rows));
+    const QString sql = QStringLiteral("select ") + questions.join(QStringLiteral(", "));
+    const store::SqlResult known =
+        store::runSql(file, sql.arg(run).toStdString(), {.rows = 1}, stop, exchange::sqlFunctions());
+    const std::vector<ExampleStatement>& all = exampleStatements();
+    std::size_t first = 0;
+    while (first + 1 < all.size() && (known.rows() == 0 || numberOf(known.at(0, first)) != 1.0))
+        ++first;
+    return statementOf(all[first], run);
+}
+
+QString statementOf(const ExampleStatement& example, std::int64_t run)
+{
+    const QString sql = QString::fromUtf8(example.sql);
+    return sql.contains(QLatin1String("%1")) ? sql.arg(run) : sql;
 }
 
 TableData resultRows(const store::SqlResult& result)

@@ -5,6 +5,9 @@
 
 #include <QStringList>
 
+#include <cstdint>
+#include <filesystem>
+#include <stop_token>
 #include <vector>
 
 namespace tilescope::ui {
@@ -13,8 +16,14 @@ namespace tilescope::ui {
 struct ExampleStatement {
     const char* title;
     const char* sql;
+    const char* rows; ///< what it reads, to be followed by no other condition: `kernels where run = %1`
 };
 const std::vector<ExampleStatement>& exampleStatements();
+/// The statement of an example for a run.
+QString statementOf(const ExampleStatement& example, std::int64_t run);
+/// The first example whose rows the run has: kernels of a GPU, ops of a CPU, steps of an untraced run, the runs of a file
+/// without any. Any thread.
+QString firstStatement(const std::filesystem::path& file, std::int64_t run, const std::stop_token& stop = {});
 
 /// The rows of a statement. A column whose values are all numbers or null is right-aligned.
 TableData resultRows(const store::SqlResult& result);

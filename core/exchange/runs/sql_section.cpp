@@ -28,7 +28,13 @@ std::string kernelFamily(std::string_view name)
     return std::string(wordOf(analysis::KernelFamilies::standard().describe(name).family));
 }
 
-constexpr std::array kFunctions{store::SqlTextFunction{"kernel_family", kernelFamily}};
+std::string kernelName(std::string_view name)
+{
+    return analysis::KernelFamilies::standard().describe(name).shortName;
+}
+
+constexpr std::array kFunctions{store::SqlTextFunction{"kernel_family", kernelFamily},
+                                store::SqlTextFunction{"kernel_name", kernelName}};
 
 } // namespace
 

@@ -11,7 +11,8 @@ namespace tilescope::exchange {
 /// The rows of a statement. A name that several columns share gets a number: `id`, `id_2`.
 Table tableOf(std::shared_ptr<const store::SqlResult> result);
 
-/// The functions of Tilescope that statements can call: kernel_family(name), the family of a kernel by its name.
+/// The functions of Tilescope that statements can call: of a kernel's name kernel_name(name), the short one that tables
+/// show, and kernel_family(name).
 std::span<const store::SqlTextFunction> sqlFunctions();
 
 /// Views and tables with their columns.
