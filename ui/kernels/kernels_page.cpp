@@ -485,7 +485,8 @@ void KernelsPage::showRoofline()
     roofline_->setVisible(any);
     noRoofline_->setVisible(!any);
     const QString why = titles().noWork;
-    noRoofline_->setText(why.isEmpty() ? tr("The work of these rows is unknown.") : why);
+    noRoofline_->setText(why.isEmpty() ? tr("The work of these rows is unknown.")
+                                       : why.left(1).toUpper() + why.mid(1) + QLatin1Char('.'));
     std::vector<Roof> roofs;
     if (full_) {
         const query::DeviceCeilings& ceilings = full_->byShape  ? full_->byShape->ceilings
