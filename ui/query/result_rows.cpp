@@ -66,8 +66,8 @@ const std::vector<ExampleStatement>& exampleStatements()
 {
     static const std::vector<ExampleStatement> all{
         {QT_TRANSLATE_NOOP("QueryPage", "Kernels with the largest total time"),
-         "select kernel_name(name) as kernel, kernel_family(name) as family, count(*) as instances,\n"
-         "  sum(duration) as total_ns, avg(duration) as avg_ns\n"
+         "select kernel_name(name) as kernel, kernel_family(name) as family,\n"
+         "  count(*) as instances, sum(duration) as total_ns, avg(duration) as avg_ns\n"
          "from kernels\n"
          "where run = %1\n"
          "group by 1, 2\n"

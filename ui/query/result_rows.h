@@ -16,7 +16,7 @@ namespace tilescope::ui {
 struct ExampleStatement {
     const char* title;
     const char* sql;
-    const char* rows; ///< what it reads, to be followed by no other condition: `kernels where run = %1`
+    const char* rows; ///< those that make it worth running: `kernels where run = %1`
 };
 const std::vector<ExampleStatement>& exampleStatements();
 /// The statement of an example for a run.
