@@ -244,6 +244,9 @@ TEST_F(OverviewTest, TracingThatSavesTimeIsImplausible)
     EXPECT_EQ(verdictWith(0.395), QStringLiteral("implausible: below 1"));
     EXPECT_EQ(verdictWith(1.02), QStringLiteral("below the limit of 1.10"));
     EXPECT_EQ(verdictWith(1.4), QStringLiteral("above the limit of 1.10"));
+    summary.result.traceOverhead.reset();
+    EXPECT_EQ(keyFigures(data).back().lines[0].detail, QStringLiteral("not measured"))
+        << "the page shows its traced step";
 }
 
 TEST_F(OverviewTest, AllocationsAtThePeakAddUpToThePeak)
