@@ -13,7 +13,9 @@ void takeMessage(std::string_view text) noexcept
     } else if (text == "torch") {
         findTorch();
     } else if (text == "yield") {
-        Recorder::yieldDevice();
+        Recorder::yieldDevice(Profiler::Torch);
+    } else if (text == "yield to proton") {
+        Recorder::yieldDevice(Profiler::Proton);
     } else if (text == "flush") {
         Recorder::flush();
     } else if (text == "ops") {

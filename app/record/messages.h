@@ -9,7 +9,8 @@ namespace tilescope::record {
 ///     step            a step of the program ends
 ///     torch           PyTorch was imported
 ///     ops             the ranges of PyTorch are operators from now on (nvtx_ops.h)
-///     yield           the device is left to the program
+///     yield           the device is left to torch.profiler if the user asked for it
+///     yield to proton the device is left to Proton, which cannot start otherwise
 ///     flush           the process will end without exit()
 ///     end             the recording ends; the process goes on
 ///

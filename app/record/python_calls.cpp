@@ -92,7 +92,7 @@ void* callWithFirst(const Watched& watched, void* arguments, void* named)
 
 void* callWithCallback(const Watched& watched, void* arguments, void* named)
 {
-    void* answer = callHidden(watched.begin);
+    void* answer = callHidden(watched.begin, arguments);
     if (!answer)
         return nullptr; // a handler of a signal has raised an exception
     api->release(answer);

@@ -24,7 +24,7 @@ namespace tilescope::record {
 //     prepare_calls(object.__basicsize__)  whether the next four can be called; raises in a subinterpreter
 //     phase(function, name)       the function with a range of this name around each call
 //     around(function)            the function, before each call of which Recorder::save() is called
-//     around(function, begin)     the function, before each call of which begin() is called
+//     around(function, begin)     the function, before each call of which begin(arguments) is called
 //     around(function, begin, end)   begin(arguments) returns (token, first); function(first, *arguments) is called, then
 //                                 end(token, result), whose result is None after an exception. Without begin, which is None
 //                                 then, function(*arguments) is called and, if it returns, end(arguments, result)

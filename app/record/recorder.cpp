@@ -372,10 +372,10 @@ void Recorder::decidePossibleSteps(bool areSteps) noexcept
         attempt([=](Recording& recording) { recording.decidePossibleSteps(areSteps); });
 }
 
-void Recorder::yieldDevice() noexcept
+void Recorder::yieldDevice(Profiler profiler) noexcept
 {
     if (isStarted())
-        attempt([](Recording& recording) { recording.yieldDevice(); });
+        attempt([=](Recording& recording) { recording.yieldDevice(profiler); });
 }
 
 void Recorder::end() noexcept

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/record/collective_log.h"
+#include "app/record/window.h"
 #include "core/base/mutex.h"
 
 #include <cstdint>
@@ -66,8 +67,8 @@ public:
     /// \param isOneAtTheEnd  it is one if the process ends before that
     static void notePossibleStep(bool isOneAtTheEnd) noexcept;
     static void decidePossibleSteps(bool areSteps) noexcept;
-    /// Leaves CUPTI to a profiler of the program until the process ends, if the user asked for it.
-    static void yieldDevice() noexcept;
+    /// Leaves CUPTI to a profiler of the program until the process ends: to torch.profiler if the user asked for it.
+    static void yieldDevice(Profiler profiler) noexcept;
     /// Ends the recording before the process ends; it does not start again.
     static void end() noexcept;
     /// The same for a process that ends now with this status, without exit().

@@ -121,6 +121,10 @@ void Recording::prepareDevice()
     std::unique_ptr<trace::CuptiSession> session;
     std::unique_ptr<DeviceThread> device;
     const TryMutexLock window(windowMutex_);
+    if (!leftTo_.empty()) {
+        noteFact("device_untraced", leftTo_);
+        return;
+    }
     if (api) {
         device = std::make_unique<DeviceThread>();
         session = std::make_unique<trace::CuptiSession>(*api, kActivityBuffers, kActivityBufferBytes);
@@ -138,7 +142,7 @@ void Recording::prepareDevice()
             reason = session->watchProfilerCalls([this](bool starts) { setOn(starts); });
         if (reason.empty() && settings_.samplesKernels)
             prepareSampler(*session);
-        if (reason.empty() && on_ && !yielded_)
+        if (reason.empty() && on_)
             reason = session->start(level());
         setSampler(on_);
     }
@@ -177,25 +181,33 @@ void Recording::setSampler(bool on)
         withDriver([&] { sampler->setOn(on); });
 }
 
-void Recording::yieldDevice()
+void Recording::yieldDevice(Profiler profiler)
 {
-    stopDevice();
+    if (profiler == Profiler::Torch && !window_.yields)
+        return;
+    stopDevice(profiler == Profiler::Torch
+                   ? "the device was left to torch.profiler when the program started it (--yield-to-torch)"
+                   : "the device was left to Proton when the program started it: CUPTI accepts one profiler");
     settle();
 }
 
-void Recording::stopDevice()
+void Recording::stopDevice(std::string_view reason)
 {
     const TryMutexLock window(windowMutex_);
+    if (!leftTo_.empty())
+        return;
+    leftTo_ = reason;
     trace::CuptiSession* session = sessionIfAny();
-    if (!window_.yields || std::exchange(yielded_, true) || !session)
+    if (!session)
         return;
     trace::Losses losses;
-    session->stop(losses);
+    session->giveUp(losses);
+    // The other profiler may sample instructions as well.
+    if (trace::PcSampler* sampler = pcSamplerIfAny())
+        withDriver([&] { sampler->stop(); });
+    noteFact("device_untraced", reason);
     const MutexLock lock(mutex_);
     cuptiLosses_.add(losses);
-    facts_.emplace_back(
-        "device_untraced",
-        "the device was left to torch.profiler when the program started it (--yield-to-torch)");
 }
 
 void Recording::end()
@@ -425,7 +437,7 @@ void Recording::resume()
     stepStart_.store(0, std::memory_order_relaxed);
     startHost();
     trace::CuptiSession* session = sessionIfAny();
-    if (!session || yielded_)
+    if (!session || !leftTo_.empty())
         return;
     blocks_.noteCuptiReturns();
     std::string reason;
@@ -531,7 +543,7 @@ void Recording::record()
 void Recording::detachSoon(trace::CuptiSession& session)
 {
     const TryMutexLock window(windowMutex_);
-    if (!on_ && !yielded_)
+    if (!on_ && leftTo_.empty())
         withDriver([&session] { session.detachSoon(); });
 }
 
@@ -596,7 +608,7 @@ bool Recording::turn(trace::CuptiSession* session, bool flushes, bool forced) no
     if (!isOpen())
         return false;
     try {
-        if (flushes && session && HostLogs::recording())
+        if (flushes && session && !session->hasGivenUp() && HostLogs::recording())
             withDriver([&] { session->api().flush(forced); });
         if (sampler_)
             sampler_->startIfNeeded();

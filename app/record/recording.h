@@ -53,8 +53,8 @@ public:
     void save();
 
     void startDevice();
-    /// Leaves CUPTI to a profiler of the program if the user asked for it.
-    void yieldDevice();
+    /// Leaves CUPTI to a profiler of the program until the process ends.
+    void yieldDevice(Profiler profiler);
     /// Ends the recording, from the thread that ends the process.
     void end();
     const Settings& settings() const { return settings_; }
@@ -101,7 +101,8 @@ private:
     /// Lets the kernels of the session be sampled. Says why if that is not possible.
     void prepareSampler(trace::CuptiSession& session) REQUIRES(windowMutex_) EXCLUDES(mutex_);
     void setSampler(bool on) REQUIRES(windowMutex_);
-    void stopDevice() EXCLUDES(windowMutex_, mutex_);
+    /// Ends the recording of the device for good.
+    void stopDevice(std::string_view reason) EXCLUDES(windowMutex_, mutex_);
     void detachSoon(trace::CuptiSession& session) EXCLUDES(windowMutex_, mutex_);
 
     // The writing thread.
@@ -170,7 +171,8 @@ private:
     bool on_ GUARDED_BY(windowMutex_) = false;
     std::atomic<bool> isOn_{false};   ///< the same, for threads without the mutex
     std::atomic<bool> wanted_{false}; ///< what was asked for last
-    bool yielded_ GUARDED_BY(windowMutex_) = false;
+    std::string
+        leftTo_ GUARDED_BY(windowMutex_); ///< the profiler that CUPTI was left to, as a sentence; empty: none
 
     Mutex mutex_; // never held during calls of CUPTI
     trace::Losses cuptiLosses_ GUARDED_BY(mutex_);

@@ -5,6 +5,9 @@
 
 namespace tilescope::record {
 
+/// A profiler in the program that needs CUPTI for itself.
+enum class Profiler : std::uint8_t { Torch, Proton };
+
 /// Which part of a process is recorded: what the options of `tilescope record` ask for. Plain decisions; the
 /// recorder acts on them.
 struct Window {
@@ -19,7 +22,7 @@ struct Window {
     std::int64_t length = kNoLimit;   ///< ns from the start of the recording
     std::string range;                ///< the first range with this name starts it; empty: none is waited for
     bool calibrates = false;          ///< recorded and bare blocks of steps alternate, see Calibration
-    bool yields = false;              ///< leaves the device to a profiler of the program
+    bool yields = false;              ///< leaves the device to torch.profiler
     bool isFull = false;              ///< also records CUDA calls other than launches
     bool wholeGraphs = false;         ///< a replay of a CUDA graph is one activity
     bool byProfilerApi = false;       ///< cudaProfilerStart starts it and cudaProfilerStop stops it

@@ -157,7 +157,7 @@ def watch(recorder, torch, c10d, raised_by_program):
     """
     made = []
 
-    def make():
+    def make(_=None):
         if made:
             return
         made.append(None)

@@ -413,7 +413,7 @@ def _watch_profiler(recorder, torch, ops):
     module = torch.autograd.profiler
     said, waits = [], []
 
-    def stop():
+    def stop(_):
         if ops is not None:
             ops.stop()
         if yields:
@@ -435,6 +435,18 @@ def _watch_profiler(recorder, torch, ops):
         recorder.fact("profiler", "the program started torch.profiler, which may lack GPU events")
 
     module._prepare_profiler = recorder.around(module._prepare_profiler, guarded(stop))
+
+
+def _watch_proton(recorder, module):
+    """Leaves the GPU to Proton, Triton's profiler, when the program starts it on CUPTI: it would raise an exception otherwise,
+    because CUPTI accepts one subscriber."""
+
+    def begin(arguments):
+        # The name of the session, and then in an order that depends on the version: its contexts, data, backend and mode.
+        if any(isinstance(word, str) and word.startswith("cupti") for word in arguments[1:]):
+            recorder.tell("yield to proton")
+
+    module.libproton.start = recorder.around(module.libproton.start, guarded(begin))
 
 
 def _record_torch(recorder, torch, wanted):
@@ -748,6 +760,7 @@ def start():
     if "modules" in wanted:
         actions["torch.utils.data.dataloader"] = lambda module: _record_loaders(recorder(), module)
         actions["torch.distributed.distributed_c10d"] = lambda module: _record_collectives(recorder(), module)
+    actions["triton.profiler.profile"] = lambda module: _watch_proton(recorder(), module)
     if option("host_samples") not in ("", "off"):
         for name in ("cupy", "jax", "numba.cuda", "pycuda", "tensorflow", "triton"):
             actions[name] = lambda module: recorder()

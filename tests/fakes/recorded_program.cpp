@@ -1,6 +1,7 @@
 // A program that uses NVTX and, through the fake CUPTI that it links, CUDA; it knows nothing of the recorder. What
 // the CUDA driver does at cuInit it does itself: it loads CUDA_INJECTION64_PATH.
 
+#include <cupti.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <dlfcn.h>
@@ -131,6 +132,35 @@ void pause(int milliseconds)
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
+/// Behaves like Proton, whose start the bootstrap tells the recorder: subscribes to CUPTI, runs, and leaves it.
+void profileAsProton()
+{
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    attributes.message.ascii = "yield to proton";
+    nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+    static int launches = 0;
+    const auto count = [](void* /*owner*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/,
+                          const void* /*data*/) { ++launches; };
+    char oldName[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = {};
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "Proton";
+    parameters.oldSubscriberName = oldName;
+    parameters.oldSubscriberSize = sizeof(oldName);
+    CUpti_SubscriberHandle subscriber = nullptr;
+    const CUptiResult result = cuptiSubscribe_v2(&subscriber, +count, nullptr, &parameters);
+    cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+    step();
+    pause(300); // the recorder goes on with ranges
+    step();
+    std::printf("subscribed with %d, %d callbacks, CUPTI left %d times\n", static_cast<int>(result), launches,
+                fakeFinalized());
+    // The process ends while it is subscribed.
+}
+
 std::string contentsOf(const char* file)
 {
     std::ifstream in(file, std::ios::binary);
@@ -237,6 +267,8 @@ int main(int argc, char** argv)
         nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
         step();
     }
+    if (what == "proton")
+        profileAsProton();
     if (what == "many") {
         pause(1000);
         for (int i = 0; i < 2000; ++i)

@@ -344,6 +344,8 @@ CUptiResult FakeCupti::subscribe(CUpti_SubscriberHandle& subscriber, CUpti_Callb
     rival = rivalName;
     if (subscribeResult != CUPTI_SUCCESS)
         return subscribeResult;
+    if (callback_)
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     callback_ = callback;
     owner_ = owner;
     subscriber = reinterpret_cast<CUpti_SubscriberHandle>(this);

@@ -346,6 +346,23 @@ void CuptiSession::stop(Losses& losses)
     disable();
 }
 
+void CuptiSession::giveUp(Losses& losses)
+{
+    stop(losses);
+    const TryMutexLock lock(leaving_);
+    leaves_.store(false);
+    if (wholeGraphs_) {
+        api_.flush(true);
+        api_.enableActivity(false, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    }
+    // Ends its callbacks as well, also those of what is watched between recordings.
+    if (subscriber_)
+        api_.unsubscribe(std::exchange(subscriber_, nullptr));
+    callbacks_.clear();
+    attached_ = false; // who has CUPTI now decides when it leaves the process
+    givenUp_.store(true, std::memory_order_release);
+}
+
 void CuptiSession::countDropped(const ActivityBuffers::Filled& buffer, Losses& losses)
 {
     std::size_t dropped = 0;

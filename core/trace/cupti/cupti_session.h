@@ -68,6 +68,9 @@ public:
     /// The same between stop() and start() while the program goes on: at the end of one of its next calls into
     /// CUDA, in the thread that makes it. Until then CUPTI stays subscribed.
     void detachSoon();
+    /// Ends the recording and leaves CUPTI to another profiler of the process for good: it is not started again.
+    void giveUp(Losses& losses);
+    bool hasGivenUp() const { return givenUp_.load(std::memory_order_acquire); }
     /// Added to CUPTI's correlation ids, which begin anew after it was taken out.
     std::uint32_t correlationBase() const { return base_.load(std::memory_order_acquire); }
 
@@ -124,6 +127,7 @@ private:
     std::atomic<bool> graphs_{false}; ///< the program has made or launched graphs
     std::atomic<std::uint32_t> base_{0};
     std::atomic<std::uint32_t> lastCorrelation_{0};
+    std::atomic<bool> givenUp_{false};
     bool on_ = false;
     bool attached_ = false;
     std::atomic<bool> full_{false};

@@ -380,6 +380,52 @@ TEST_F(Record, LeavesTheDeviceToTheProgramsProfiler)
     EXPECT_EQ(kernelCounts()["gemm"], 4);
 }
 
+// Four launches, each with the callbacks before and after it.
+TEST_F(Record, LeavesTheDeviceToProtonWhenItStarts)
+{
+    for (const std::vector<std::string>& options :
+         {std::vector<std::string>{}, {"--inside"}, {"--graphs", "graph"}}) {
+        const ProgramResult bare = run({RECORDED_PROGRAM, "proton"});
+        const ProgramResult result = record({RECORDED_PROGRAM, "proton"}, {}, options);
+        EXPECT_EQ(result.code, bare.code) << result.err;
+        EXPECT_EQ(result.out, bare.out);
+        EXPECT_THAT(bare.out, HasSubstr("subscribed with 0, 8 callbacks, CUPTI left 0 times"));
+        EXPECT_THAT(result.err, HasSubstr("the device was left to Proton when the program started it"));
+        EXPECT_EQ(kernelCounts()["gemm"], 3) << "those after its start are Proton's";
+        EXPECT_THAT(environment(), Contains(Pair("record.device", HasSubstr("left to Proton"))));
+        fs::remove(folder_.path() / "t.tscope");
+    }
+}
+
+TEST_F(Record, LeavesTheDeviceToProtonThatIsImported)
+{
+    script("triton/__init__.py", "");
+    script("triton/profiler/__init__.py", "from .profile import start\n");
+    script("triton/profiler/profile.py",
+           "class libproton:\n"
+           "    @staticmethod\n"
+           "    def start(name, context, data, backend, mode):\n"
+           "        return name + ' ' + backend\n"
+           "def start(backend):\n"
+           "    return libproton.start('cupti-run', 'shadow', 'tree', backend, '')\n");
+    const std::string text = "import ctypes, os, sys\n"
+                             "import triton.profiler\n"
+                             "cupti = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
+                             "path = os.environ.get('CUDA_INJECTION64_PATH')\n"
+                             "if path:\n"
+                             "    ctypes.CDLL(path).InitializeInjection()\n"
+                             "for backend, kernel in ('instrumentation', b'first'), ('cupti', b'second'):\n"
+                             "    cupti.fakeLaunch(kernel)\n"
+                             "    print(triton.profiler.start(backend))\n"
+                             "cupti.fakeLaunch(b'third')\n";
+    const std::vector<std::string> program{PYTHON_PROGRAM, script("proton.py", text), CUPTI_LIBRARY};
+    const ProgramResult result = record(program);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "cupti-run instrumentation\ncupti-run cupti\n");
+    EXPECT_EQ(kernelCounts(), (std::map<std::string, int>{{"first", 1}, {"second", 1}}));
+    EXPECT_THAT(result.err, HasSubstr("the device was left to Proton"));
+}
+
 TEST_F(Record, RefusesPartsThatContradictEachOther)
 {
     for (const auto& options : std::vector<std::vector<std::string>>{{"--steps", "2:1"},
