@@ -28,6 +28,17 @@ bool isOfWrapper(std::string_view file)
     });
 }
 
+void addTo(analysis::ConfidenceInterval& sum, const analysis::ConfidenceInterval& more)
+{
+    sum = {sum.low + more.low, sum.high + more.high};
+}
+
+analysis::ConfidenceInterval limitsOf(const WaitingLine& line)
+{
+    const auto exact = static_cast<double>(line.time.count());
+    return line.interval.value_or(analysis::ConfidenceInterval{exact, exact});
+}
+
 std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
 {
     const CallTree tree = idleTree(records).tree;
@@ -68,12 +79,16 @@ WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
     isKnown_ = !lines.rows.empty();
     if (!isKnown_)
         return;
-    for (const WaitingRow& row : lines.rows)
+    for (const WaitingRow& row : lines.rows) {
+        const std::string place = row.line ? placeOf(*row.line) : std::string();
+        const auto exact = static_cast<double>(row.idle.count());
+        addTo(lines_[place], row.interval.value_or(analysis::ConfidenceInterval{exact, exact}));
         for (const CauseTime& part : row.causes)
             parts_.push_back({.cause = part.cause,
-                              .line = {.place = row.line ? placeOf(*row.line) : std::string(),
+                              .line = {.place = place,
                                        .time = Nanoseconds(std::llround(part.time)),
                                        .interval = part.interval}});
+    }
     module_ = outermostForward(records);
     for (const WaitingRow& row : waitingTable(records, WaitingGroup::Place).rows)
         if (row.line && row.next && row.count && row.most && row.median &&
@@ -104,29 +119,39 @@ Nanoseconds WaitingAdvice::timeOf(std::initializer_list<analysis::HostCause> cau
 
 std::vector<WaitingLine> WaitingAdvice::linesOf(std::initializer_list<analysis::HostCause> causes) const
 {
-    std::map<std::string, WaitingLine> lines;
+    struct Sums {
+        WaitingLine line;
+        bool isFound = false;
+        bool isSampled = false;
+        analysis::ConfidenceInterval time{}; // of the causes
+        analysis::ConfidenceInterval rest{}; // of the others
+    };
+    std::map<std::string, Sums> sums;
     for (const Part& part : parts_) {
-        if (std::ranges::find(causes, part.cause) == causes.end())
+        Sums& sum = sums[part.line.place];
+        if (std::ranges::find(causes, part.cause) == causes.end()) {
+            addTo(sum.rest, limitsOf(part.line));
             continue;
-        const auto [known, isNew] = lines.try_emplace(part.line.place, part.line);
-        if (isNew)
-            continue;
-        WaitingLine& line = known->second;
-        if (part.line.interval) { // causes of a line are known by the same samples
-            const auto base = line.interval.value_or(analysis::ConfidenceInterval{
-                static_cast<double>(line.time.count()), static_cast<double>(line.time.count())});
-            line.interval = analysis::ConfidenceInterval{base.low + part.line.interval->low,
-                                                         base.high + part.line.interval->high};
-        } else if (line.interval) {
-            const auto time = static_cast<double>(part.line.time.count());
-            line.interval =
-                analysis::ConfidenceInterval{line.interval->low + time, line.interval->high + time};
         }
-        line.time += part.line.time;
+        sum.line.place = part.line.place;
+        sum.line.time += part.line.time;
+        sum.isFound = true;
+        sum.isSampled = sum.isSampled || part.line.interval;
+        addTo(sum.time, limitsOf(part.line));
     }
     std::vector<WaitingLine> sorted;
-    for (auto& [place, line] : lines)
-        sorted.push_back(std::move(line));
+    for (auto& [place, sum] : sums) {
+        if (!sum.isFound)
+            continue;
+        // The samples that divide the time of a line among causes also show its time without causes, which is known better.
+        if (sum.isSampled) {
+            const analysis::ConfidenceInterval& whole = lines_.at(place);
+            sum.line.interval =
+                analysis::ConfidenceInterval{std::max(sum.time.low, whole.low - sum.rest.high),
+                                             std::min(sum.time.high, whole.high - sum.rest.low)};
+        }
+        sorted.push_back(std::move(sum.line));
+    }
     std::ranges::stable_sort(sorted, [](const WaitingLine& a, const WaitingLine& b) {
         return a.place.empty() != b.place.empty() ? b.place.empty() : a.time > b.time;
     });

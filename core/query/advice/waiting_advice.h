@@ -4,6 +4,7 @@
 #include "core/query/waiting/waiting_records.h"
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ private:
     bool isKnown_ = false;
     bool loadsInWorkers_ = false;
     std::vector<Part> parts_;
+    std::map<std::string, analysis::ConfidenceInterval> lines_; ///< by place: its time, whatever the cause
     std::optional<WaitingLine> module_;
     std::optional<WaitingPlaceFact> place_;
 };

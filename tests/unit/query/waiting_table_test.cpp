@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/query/advice/advice_table.h"
+#include "core/query/advice/waiting_advice.h"
 #include "core/query/calls/flame_graph.h"
 #include "core/query/calls/idle_tree.h"
 #include "core/query/waiting/compared_lines.h"
@@ -20,6 +21,8 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace tilescope::query {
 namespace {
@@ -266,6 +269,31 @@ TEST_F(WaitingTables, AdviceNamesTheLine)
     EXPECT_THAT(found(analysis::AdviceRule::HostOptimizer), HasSubstr("Most at train.py:17 in train_step: "));
     EXPECT_THAT(found(analysis::AdviceRule::Logging), HasSubstr("Most at train.py:26 in main: "));
     EXPECT_FALSE(advice(*reader_, RunId{3}).hasHostStacks);
+}
+
+TEST_F(WaitingTables, AdviceKnowsTheTimeOfALineAsWellAsTheTable)
+{
+    using enum analysis::HostCause;
+    const WaitingRecords all = records();
+    const std::vector<WaitingLine> lines = WaitingAdvice(all).linesOf(
+        {Python, Native, Backward, Optimizer, DataLoading, Compilation, Logging, Import, GarbageCollection,
+         InterpreterLock, Allocator, CudaCalls, Synchronization, OtherRanks, OffCore, OtherProcesses,
+         Launching, Queued, Unexplained});
+    std::size_t ofSeveralCauses = 0;
+    for (const WaitingRow& row : waitingTable(all, WaitingGroup::Line).rows) {
+        if (!row.line || !row.interval)
+            continue;
+        const auto place =
+            row.line->file + ":" + std::to_string(row.line->line) + " in " + row.line->function;
+        const auto line = std::ranges::find(lines, place, &WaitingLine::place);
+        ASSERT_NE(line, lines.end()) << place;
+        ASSERT_TRUE(line->interval) << place;
+        EXPECT_GE(line->interval->low, row.interval->low) << place;
+        EXPECT_LE(line->interval->high, row.interval->high) << place;
+        if (row.causes.size() > 1)
+            ++ofSeveralCauses;
+    }
+    EXPECT_GT(ofSeveralCauses, 0U);
 }
 
 /// The sentence of a finding about a file with a trace, whose kernels one thread launches, and its samples.
