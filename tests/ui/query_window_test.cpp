@@ -13,7 +13,7 @@
 #include <QPushButton>
 #include <QTreeWidget>
 
-#include <array>
+#include <vector>
 
 namespace tilescope::ui {
 namespace {
@@ -199,7 +199,10 @@ TEST_F(QueryTest, AFileWithoutRunsSaysSo)
 {
     const std::filesystem::path file = folder_ / "lm.tscope";
     page();
-    store::deleteRuns(file, std::array{RunId{1}, RunId{2}});
+    std::vector<RunId> all;
+    for (const query::RunSummary& run : window_.workspace().files().front().snapshot->runs)
+        all.push_back(run.run);
+    store::deleteRuns(file, all);
     window_.workspace().refresh(window_.workspace().files().front().id);
     waitUntilSettled();
     EXPECT_TRUE(visibleTexts().contains(QStringLiteral("lm.tscope has no runs.")))
