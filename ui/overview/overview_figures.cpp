@@ -444,8 +444,7 @@ KeyFigure tracing(const OverviewData& data)
         } else if (run.summary->traits().isImported) {
             line.detail = QStringLiteral("unknown: imported");
         } else {
-            line.detail =
-                stepOf(run) != nullptr ? QStringLiteral("not measured") : noStepWords(*run.summary);
+            line.detail = stepOf(run) != nullptr ? QStringLiteral("not measured") : noStepWords(*run.summary);
         }
         figure.lines.push_back(std::move(line));
     }
