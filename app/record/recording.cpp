@@ -189,6 +189,12 @@ void Recording::yieldDevice(Profiler profiler)
                    ? "the device was left to torch.profiler when the program started it (--yield-to-torch)"
                    : "the device was left to Proton when the program started it: CUPTI accepts one profiler");
     settle();
+    trace::CuptiSession* session = sessionIfAny();
+    if (profiler != Profiler::Proton || !session || !session->hasGivenUp())
+        return;
+    flush(false); // decodes what CUPTI has written: the names in it are CUPTI's
+    // Triton brings a CUPTI of its own, which the driver refuses while another one is attached, also without a subscriber.
+    withDriver([session] { session->leaveProcess(); });
 }
 
 void Recording::stopDevice(std::string_view reason)

@@ -363,6 +363,12 @@ void CuptiSession::giveUp(Losses& losses)
     givenUp_.store(true, std::memory_order_release);
 }
 
+void CuptiSession::leaveProcess()
+{
+    if (!graphs_)
+        api_.finalize();
+}
+
 void CuptiSession::countDropped(const ActivityBuffers::Filled& buffer, Losses& losses)
 {
     std::size_t dropped = 0;

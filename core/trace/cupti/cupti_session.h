@@ -70,6 +70,9 @@ public:
     void detachSoon();
     /// Ends the recording and leaves CUPTI to another profiler of the process for good: it is not started again.
     void giveUp(Losses& losses);
+    /// After giveUp(), once the buffers have been decoded: removes CUPTI from the process, for a profiler that loads a CUPTI of
+    /// its own. Not once CUDA graphs were traced, see detach().
+    void leaveProcess();
     bool hasGivenUp() const { return givenUp_.load(std::memory_order_acquire); }
     /// Added to CUPTI's correlation ids, which begin anew after it was taken out.
     std::uint32_t correlationBase() const { return base_.load(std::memory_order_acquire); }
