@@ -95,7 +95,8 @@ std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChan
         const bool isOfHost = constraint.cause == Cause::Program || constraint.cause == Cause::HandOver;
         const bool isFree = constraint.cause == Cause::Launch ? change.freeLaunches || isRemoved(to)
                             : isOfHost                        ? change.freeLaunches
-                                       : isOrderOnDevice(constraint.cause) && isRemoved(constraint.from);
+                                       : isOrderOnDevice(constraint.cause) &&
+                                             (change.freeGaps || isRemoved(constraint.from));
         return isFree ? std::min(constraint.lag, Nanoseconds(0)) : constraint.lag;
     };
     return recorded.graph.simulate(duration, lag);

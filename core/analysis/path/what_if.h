@@ -16,6 +16,7 @@ struct PathChange {
     /// The host takes no time to launch, as if a CUDA graph replayed the steps: ops, launch calls, Python and
     /// launch latency take no time. Data loading and waiting calls remain.
     bool freeLaunches = false;
+    bool freeGaps = false;          ///< work on a device follows other work without a gap
     bool freeCommunication = false; ///< transfers take no time; ranks still wait for each other
     /// By activity, a result of removedActivities(): a removed activity takes no time, its launch has no
     /// latency, and the next activity on the device follows without a gap. Empty: all remain.

@@ -145,6 +145,7 @@ private:
     struct Simulated {
         Timestamp start{};
         WhatIfStep step = {};
+        Nanoseconds untraced{0}; ///< prediction for a step that is not traced, with free launches
     };
 
     static std::optional<std::int32_t> numberOf(const RecordedStep& step)
@@ -222,26 +223,33 @@ private:
                                                         return each.cause == analysis::Cause::Graph;
                                                     });
         const std::vector<double> factors = factorsOf(graph);
-        const std::vector<analysis::Interval> times = changedTimes(
-            graph, {.factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
-                    .freeLaunches = query_.freeLaunches,
-                    .freeCommunication = query_.freeCommunication,
-                    .removed = removedOf(graph, steps)});
+        analysis::PathChange change{
+            .factorOf = [&](const PathSource& source) { return factors[numberOf(graph, source)]; },
+            .freeLaunches = query_.freeLaunches,
+            .freeCommunication = query_.freeCommunication,
+            .removed = removedOf(graph, steps)};
+        const std::vector<analysis::Interval> times = changedTimes(graph, change);
+        change.freeGaps = query_.freeLaunches;
+        const std::vector<analysis::Interval> untraced =
+            change.freeGaps ? changedTimes(graph, change) : std::vector<analysis::Interval>();
         for (auto& [process, ofProcess] : processes) {
             std::ranges::sort(ofProcess, {}, [](const RecordedStep& step) { return step.wall.start; });
             const std::vector<analysis::Interval> walls = changedWalls(graph, ofProcess, times);
+            const std::vector<analysis::Interval> untracedWalls =
+                untraced.empty() ? walls : changedWalls(graph, ofProcess, untraced);
             for (std::size_t i = 0; i < walls.size(); ++i)
-                note(ofProcess[i], walls[i].length());
+                note(ofProcess[i], walls[i].length(), untracedWalls[i].length());
         }
     }
 
-    void note(const RecordedStep& step, Nanoseconds predicted)
+    void note(const RecordedStep& step, Nanoseconds predicted, Nanoseconds untraced)
     {
         std::vector<Simulated>& done = done_[step.process];
         if (done.empty() || done.back().step.step != numberOf(step))
             done.push_back({.start = step.wall.start, .step = {.step = numberOf(step)}});
         done.back().step.wall += step.wall.length();
         done.back().step.predicted += predicted;
+        done.back().untraced += untraced;
     }
 
     void requireWork() const
@@ -316,6 +324,7 @@ private:
         std::vector<double> recorded;
         std::vector<double> predicted;
         std::vector<double> ratios;
+        std::vector<double> untraced;
         for (const Simulated& each : done) {
             row.steps.push_back(each.step);
             if (each.step.step)
@@ -324,6 +333,7 @@ private:
                 continue;
             recorded.push_back(milliseconds(each.step.wall));
             predicted.push_back(milliseconds(each.step.predicted));
+            untraced.push_back(milliseconds(each.untraced));
             ratios.push_back(recorded.back() > 0 ? predicted.back() / recorded.back() : 1);
         }
         row.recordedMs = analysis::summarise(recorded).value_or(analysis::Statistics{});
@@ -335,9 +345,11 @@ private:
                 timed.push_back(milliseconds(sample.wall));
         if (!timed.empty()) {
             row.timedMs = analysis::median(timed);
-            // Tracing lengthens what the host does, which is not a part of a step with free launches.
-            row.predictedTimedMs = query_.freeLaunches ? std::min(*row.timedMs, row.predictedMs.median)
-                                                       : *row.timedMs * row.ratio.median;
+            // Tracing lengthens what the host does and keeps kernels apart, of which nothing is left with free launches.
+            row.predictedTimedMs =
+                query_.freeLaunches
+                    ? std::min(*row.timedMs, untraced.empty() ? *row.timedMs : analysis::median(untraced))
+                    : *row.timedMs * row.ratio.median;
         }
         return row;
     }

@@ -149,6 +149,8 @@ TEST(WhatIf, FreeLaunchesLeaveTheKernels)
     EXPECT_LE(after[0], Nanoseconds(20 * (2'000 + 1'500) + 3'000))
         << "gaps in which each kernel waited for its launch do not show how kernels follow each other";
     EXPECT_LT(after[0], before.wall(0));
+    // The call that waits returns 3 us after the last kernel.
+    EXPECT_EQ(before.after({.freeLaunches = true, .freeGaps = true})[0], Nanoseconds(20 * 2'000 + 3'000));
 }
 
 TEST(WhatIf, AFullQueueKeepsItsDepth)
