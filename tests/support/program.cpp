@@ -47,6 +47,9 @@ Program::Program(const std::vector<std::string>& command, const std::filesystem:
     pid_ = fork();
     if (pid_ != 0)
         return;
+    // As from a terminal: a shell starts background jobs with these signals ignored, and then a test would wait forever.
+    for (const int each : {SIGINT, SIGQUIT})
+        signal(each, SIG_DFL);
     for (const auto& [name, value] : environment)
         setenv(name.c_str(), value.c_str(), 1);
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
