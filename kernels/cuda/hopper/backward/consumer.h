@@ -20,6 +20,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
     static constexpr int kGrads = Tile::headDim / 2;
     /// Products of one part of the queries overlap with the arithmetic of the next part.
     static constexpr int kParts = 2;
+    using QueryValues = typename Base::template QueryValues<kParts>;
     /// With 128 queries there are no registers for a second P^T: dS is made from the packed (rounded) one.
     static constexpr bool kKeepsScores = Tile::queries == 64;
     /// Whether only the first step of a tile waits for v and for the buffer of dS. Measured: up to 2 % less time with 128
@@ -176,13 +177,13 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
         Base::multiply(gradScores, rowsOf(value()), operand(shared.gradO[stage]));
         commitProducts();
 
+        const QueryValues logSumExp2(shared.logSumExp2[stage]);
         waitProducts<1>();
         pin(scores);
         Base::hide(scores, arguments.mask, firstKey, firstQuery);
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
-            Base::template exponentiate<kParts>(scores, weights, part, shared.logSumExp2[stage],
-                                                arguments.scaleLog2);
+            Base::template exponentiate<kParts>(scores, weights, part, logSumExp2, arguments.scaleLog2);
             pin(partOf(weights, part));
             fenceProducts();
             accumulate(gradValue, weights, transposed(shared.gradO[stage]), part);
@@ -191,6 +192,7 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
         if constexpr (kKeepsScores)
             pin(scores);
 
+        const QueryValues delta(shared.delta[stage]);
         waitProducts<kParts>();
         pin(gradScores);
         if (!kWaitsOnce || isFirst(firstQuery))
@@ -199,11 +201,9 @@ template <class Tile, class Element> struct BackwardConsumer : BackwardScores<Ti
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
             if constexpr (kKeepsScores)
-                Base::template differentiate<kParts>(gradScores, scores, gradWeights, part,
-                                                     shared.delta[stage]);
+                Base::template differentiate<kParts>(gradScores, scores, gradWeights, part, delta);
             else
-                Base::template differentiate<kParts>(gradScores, weights, gradWeights, part,
-                                                     shared.delta[stage]);
+                Base::template differentiate<kParts>(gradScores, weights, gradWeights, part, delta);
             storeRows<kParts>(rows, Tile::keys, gradWeights, part);
             pin(partOf(gradWeights, part));
             if (part == kParts - 1)

@@ -80,15 +80,44 @@ template <class Tile, class Element> struct BackwardScores {
         }
     }
 
+    /// The log-sum-exp or delta of the queries of a tile, in shared memory. Those of the first of `Parts` parts are read at
+    /// once, so that they arrive while products run; those of the others where they are used, for want of registers.
+    template <int Parts> class QueryValues {
+    public:
+        __device__ explicit QueryValues(const float* values) : values_(values + 2 * (threadIdx.x % 4))
+        {
+#pragma unroll
+            for (int i = 0; i < kFirst; i += 4)
+                first_[i / 4] = read(i);
+        }
+
+        /// Of the two queries of scores i to i + 3.
+        __device__ float2 of(int i) const
+        {
+            return i < kFirst ? first_[i / 4] : read(i);
+        }
+
+    private:
+        static constexpr int kFirst = kScores / Parts;
+
+        __device__ float2 read(int i) const
+        {
+            return *reinterpret_cast<const float2*>(values_ + 2 * i);
+        }
+
+        const float* values_;
+        float2 first_[kFirst / 4];
+    };
+
     /// Part `part` of `Parts`, by queries: scores = P^T, and packed.
     template <int Parts>
-    __device__ static void exponentiate(Scores& scores, Packed& packed, int part, const float* logSumExp2,
-                                        float scaleLog2)
+    __device__ static void exponentiate(Scores& scores, Packed& packed, int part,
+                                        const QueryValues<Parts>& logSumExp2, float scaleLog2)
     {
         constexpr int kCount = kScores / Parts;
 #pragma unroll
         for (int i = part * kCount; i < (part + 1) * kCount; i += 4) {
-            const float2 lse = *reinterpret_cast<const float2*>(logSumExp2 + 2 * i + 2 * (threadIdx.x % 4));
+            const float2 lse = logSumExp2.of(i);
             scores[i] = exp2Approximate(fmaf(scores[i], scaleLog2, -lse.x));
             scores[i + 1] = exp2Approximate(fmaf(scores[i + 1], scaleLog2, -lse.y));
             scores[i + 2] = exp2Approximate(fmaf(scores[i + 2], scaleLog2, -lse.x));
@@ -102,12 +131,12 @@ template <class Tile, class Element> struct BackwardScores {
     /// \param weights  P^T: in fp32, or packed if registers for both are lacking
     template <int Parts, class Weights>
     __device__ static void differentiate(const Scores& gradScores, const Weights& weights, Packed& packed,
-                                         int part, const float* delta)
+                                         int part, const QueryValues<Parts>& delta)
     {
         constexpr int kCount = kScores / Parts;
 #pragma unroll
         for (int i = part * kCount; i < (part + 1) * kCount; i += 4) {
-            const float2 rows = *reinterpret_cast<const float2*>(delta + 2 * i + 2 * (threadIdx.x % 4));
+            const float2 rows = delta.of(i);
             float p[4];
             if constexpr (std::is_same_v<Weights, Packed>) {
                 unpack<Element>(p[0], p[1], weights[i / 2]);

@@ -18,6 +18,7 @@ namespace tilescope::kernels::hopper {
 /// The common part of both.
 template <class Tile, class Element> struct BackwardWideConsumer : BackwardScores<Tile, Element> {
     using Base = BackwardScores<Tile, Element>;
+    using QueryValues = typename Base::template QueryValues<1>;
     using Scores = typename Base::Scores;
     using Packed = typename Base::Packed;
     static constexpr int kGrads = Tile::headDim / 2;
@@ -169,7 +170,9 @@ template <class Tile, class Element> struct BackwardValueConsumer : BackwardWide
             const std::uint32_t parity = ring.parity;
             typename Base::Packed weights;
             Base::hide(scores, arguments.mask, firstKey, queryTile.tile * Tile::queries);
-            Base::template exponentiate<1>(scores, weights, 0, shared.logSumExp2[stage], arguments.scaleLog2);
+            Base::template exponentiate<1>(scores, weights, 0,
+                                           typename Base::QueryValues(shared.logSumExp2[stage]),
+                                           arguments.scaleLog2);
             release(shared.queryEmpty[stage]);
 #pragma unroll
             for (int i = 0; i < 4; ++i)
@@ -274,7 +277,8 @@ template <class Tile, class Element> struct BackwardKeyConsumer : BackwardWideCo
             }
             waitProducts<0>();
             pin(gradScores);
-            Base::template differentiate<1>(gradScores, weights, gradWeights, 0, shared.delta[stage]);
+            Base::template differentiate<1>(gradScores, weights, gradWeights, 0,
+                                            typename Base::QueryValues(shared.delta[stage]));
             release(shared.gradEmpty[stage]);
         }
         storeRows(shared.gradScores[0], Tile::keys, gradWeights);
