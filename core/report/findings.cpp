@@ -270,9 +270,13 @@ std::string exponentText(const Curve& curve, const FindingTemplate& wanted,
                            ofPoints(curve.points.size()), kLeastForSlope);
     const std::string interval =
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law->low, law->high, law->points);
-    return isTelling(*law) ? fmt::format("{}{}as {}^{:.2f} {}", name, name.empty() ? "" : " ", wanted.x,
-                                         law->exponent, interval)
-                           : fmt::format("{}{}exponent not determined {}", name, comma, interval);
+    if (!isTelling(*law))
+        return fmt::format("{}{}exponent not determined {}", name, comma, interval);
+    // No slope is called growth that may be none.
+    if (law->low < 0 && law->high > 0)
+        return fmt::format("{}{}exponent not told from 0 {}", name, comma, interval);
+    return fmt::format("{}{}as {}^{:.2f} {}", name, name.empty() ? "" : " ", wanted.x, law->exponent,
+                       interval);
 }
 
 std::vector<Finding> growth(const FindingTemplate& wanted, const StudyRuns& study)

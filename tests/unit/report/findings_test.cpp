@@ -119,6 +119,22 @@ TEST_F(Findings, GrowthOfLinesThatAreNumbersNamesTheirKey)
                 HasSubstr("heads 8 as seq_len^2.00"));
 }
 
+TEST_F(Findings, NoGrowthIsCalledOneThatMayBeNone)
+{
+    // About 1 ms at each length, by turns a little above and below.
+    writeStudyFile(folder / "flat.tscope", "scaling", config::Edition::Full, [](const ExperimentSpec& spec) {
+        const bool isOdd = std::lround(std::log2(static_cast<double>(spec.seqLen))) % 2 == 1;
+        return FakeResult{.forwardMs = isOdd ? 1.05 : 1.0, .backwardMs = 1};
+    });
+    study = studyRuns(openRecordings({folder / "flat.tscope"}), "scaling").at(0);
+    EXPECT_THAT(sentence({.rule = "growth",
+                          .say = "Time grows: {exponents}.",
+                          .quantity = {.value = "forward", .from = {{"backend", "naive"}}},
+                          .x = "seq_len"}),
+                MatchesRegex("Time grows: exponent not told from 0 \\(95 % -0\\.[0-9]+ to 0\\.[0-9]+, "
+                             "[0-9] points\\)\\."));
+}
+
 TEST_F(Findings, GrowthOfOnePointIsASentenceToo)
 {
     EXPECT_EQ(sentence({.rule = "growth",
