@@ -111,7 +111,17 @@ def backward_points(results):
     return table(["head dim, mask \\ rows", *map(str, sizes)], [[name, *(f"{line[n]:.3f}" for n in sizes)] for name, line in rows.items()])
 
 
-TABLES = [decode, decode_points, decode_attempts, algorithms, steps, products, backward, backward_points]
+def backward_early(results):
+    """FlashAttention-3's time over ours, before and after the log-sum-exp and delta are read early."""
+    rows = {}
+    for row in results["backward"]["early"]["points"]:
+        d, mask, n = row["point"].split()
+        rows.setdefault(f"{d} {mask}", {})[int(n)] = ", ".join(f"{row['to_best_peer'][k]:.3f}" for k in ("before", "now"))
+    sizes = sorted(next(iter(rows.values())))
+    return table(["head dim, mask \\ rows", *map(str, sizes)], [[name, *(line[n] for n in sizes)] for name, line in rows.items()])
+
+
+TABLES = [decode, decode_points, decode_attempts, algorithms, steps, products, backward, backward_points, backward_early]
 
 
 def main():
