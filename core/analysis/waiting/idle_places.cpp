@@ -50,34 +50,50 @@ public:
         }
         const Timestamp launch = std::min(*work.launched, to);
         idle.launching += to - launch;
-        const std::uint32_t number = placeOf(work, idle);
-        IdlePlace& place = idle.places[number];
-        place.host += launch - from;
-        place.times.push_back(launch - from);
-        if (launch - from > place.longest) {
-            place.longest = launch - from;
-            place.endedBy = work.name;
-        }
-        addHost(from, launch, number, idle);
+        addPlace(from, launch, placeOf(work.thread, *work.launched, idle), work.name, idle);
+    }
+
+    /// Adds the time after all work, in which the thread that launched the last launches nothing more.
+    void addAfter(Timestamp from, Timestamp to, const LaunchedWork& last, IdleTime& idle)
+    {
+        ++idle.intervals;
+        idle.total += to - from;
+        if (last.launched)
+            addPlace(from, to, placeOf(last.thread, to, idle), {}, idle);
+        else
+            idle.unknown += to - from;
     }
 
 private:
-    std::uint32_t placeOf(const LaunchedWork& work, IdleTime& idle)
+    void addPlace(Timestamp from, Timestamp to, std::uint32_t number, StringId endedBy, IdleTime& idle)
+    {
+        IdlePlace& place = idle.places[number];
+        place.host += to - from;
+        place.times.push_back(to - from);
+        if (to - from > place.longest) {
+            place.longest = to - from;
+            place.endedBy = endedBy;
+        }
+        addHost(from, to, number, idle);
+    }
+
+    /// The place that ends at `launched`.
+    std::uint32_t placeOf(ThreadId thread, Timestamp launched, IdleTime& idle)
     {
         std::uint32_t before = kNoStack;
         std::uint32_t after = kNoStack;
-        if (const auto own = threads_.find(work.thread); own != threads_.end()) {
+        if (const auto own = threads_.find(thread); own != threads_.end()) {
             const std::vector<HostSample>& launches = own->second.launches;
-            const auto at = std::ranges::lower_bound(launches, *work.launched, {}, &HostSample::time);
-            if (at != launches.end() && at->time == *work.launched)
+            const auto at = std::ranges::lower_bound(launches, launched, {}, &HostSample::time);
+            if (at != launches.end() && at->time == launched)
                 after = at->stack;
             if (at != launches.begin())
                 before = std::prev(at)->stack;
         }
         const auto [place, isNew] =
-            places_.try_emplace({work.thread, before, after}, static_cast<std::uint32_t>(idle.places.size()));
+            places_.try_emplace({thread, before, after}, static_cast<std::uint32_t>(idle.places.size()));
         if (isNew)
-            idle.places.push_back({.thread = work.thread, .before = before, .after = after});
+            idle.places.push_back({.thread = thread, .before = before, .after = after});
         return place->second;
     }
 
@@ -257,7 +273,11 @@ std::pair<double, double> distancesOf(const Clusters& clusters, const Tally& tal
 IdleTime idleTime(std::span<const LaunchedWork> work, const HostSamples& samples,
                   std::span<const CudaCall> calls, std::span<const Interval> windows)
 {
-    const Interval whole{Timestamp::min(), Timestamp::max()};
+    if (work.empty())
+        return {};
+    // Without windows, time before the first and after the last work is no part of what is asked.
+    const Timestamp end = std::ranges::max(work, {}, &LaunchedWork::end).end;
+    const Interval whole{work.front().start, end};
     if (windows.empty())
         windows = {&whole, 1};
     IdleTime idle;
@@ -272,16 +292,19 @@ IdleTime idleTime(std::span<const LaunchedWork> work, const HostSamples& samples
                 part.end > part.start)
                 take(part);
     };
-    std::optional<Timestamp> coveredUntil;
+    Timestamp coveredUntil = windows.front().start;
     for (const LaunchedWork& each : work) {
-        if (coveredUntil && each.start > *coveredUntil)
-            eachPart(*coveredUntil, each.start,
+        if (each.start > coveredUntil)
+            eachPart(coveredUntil, each.start,
                      [&](const Interval& part) { reading.add(part.start, part.end, each, idle); });
-        const Timestamp from = coveredUntil ? std::max(*coveredUntil, each.start) : each.start;
+        const Timestamp from = std::max(coveredUntil, each.start);
         if (each.end > from)
             eachPart(from, each.end, [&](const Interval& part) { idle.busy += part.length(); });
-        coveredUntil = coveredUntil ? std::max(*coveredUntil, each.end) : each.end;
+        coveredUntil = std::max(coveredUntil, each.end);
     }
+    if (windows.back().end > end)
+        eachPart(std::max(coveredUntil, windows.front().start), windows.back().end,
+                 [&](const Interval& part) { reading.addAfter(part.start, part.end, work.back(), idle); });
     return idle;
 }
 

@@ -85,7 +85,8 @@ struct IdleTime {
 /// \param work     of one device, in order of start
 /// \param samples  of the process that launches
 /// \param calls    of the process
-/// \param windows  only time in them counts: a result of unionOf(); empty: all from the first work to the last
+/// \param windows  only time in them counts, and all of it: a result of unionOf(); empty: all from the first work to the last.
+///                 Time after the last work is of the place after the last launch of that work's thread.
 /// O((work + samples + calls) log samples)
 IdleTime idleTime(std::span<const LaunchedWork> work, const HostSamples& samples,
                   std::span<const CudaCall> calls, std::span<const Interval> windows = {});

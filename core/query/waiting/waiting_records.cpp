@@ -153,6 +153,21 @@ private:
         for (auto& [number, process] : processes_)
             for (auto& [device, work] : process.work)
                 std::ranges::stable_sort(work, {}, &analysis::LaunchedWork::start);
+        if (scope_.span)
+            for (auto& [number, process] : processes_)
+                process.windows = {workWithin(process)};
+    }
+
+    /// The span that was asked for, from the first work to the last: it may reach beyond the recording.
+    static analysis::Interval workWithin(const ProcessRecords& process)
+    {
+        const analysis::Interval asked = process.windows.front();
+        analysis::Interval all{asked.end, asked.start};
+        for (const auto& [device, work] : process.work)
+            for (const analysis::LaunchedWork& each : work)
+                all = {std::min(all.start, each.start), std::max(all.end, each.end)};
+        const Timestamp start = std::clamp(all.start, asked.start, asked.end);
+        return {start, std::clamp(all.end, start, asked.end)};
     }
 
     void readCalls()

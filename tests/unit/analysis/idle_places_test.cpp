@@ -129,6 +129,24 @@ TEST(IdlePlaces, OnlyWindowsCount)
     EXPECT_EQ(sumOf(idle), idle.total);
 }
 
+TEST(IdlePlaces, AWindowCountsBeforeTheFirstAndAfterTheLastWork)
+{
+    Program program;
+    program.launch(100, kFirst).launch(200, kSecond).sample(50, kLoad).sample(250, kLoad);
+    const Interval windows[] = {{instant(0), instant(300)}};
+    const IdleTime idle = program.idle(windows);
+    EXPECT_EQ(idle.total + idle.busy, Nanoseconds(300));
+    EXPECT_EQ(sumOf(idle), idle.total);
+    ASSERT_EQ(idle.places.size(), 3U);
+    EXPECT_EQ(idle.places[0].before, kNoStack);
+    EXPECT_EQ(idle.places[0].after, kFirst);
+    EXPECT_EQ(idle.places[0].host, Nanoseconds(100));
+    EXPECT_EQ(idle.places[2].before, kSecond);
+    EXPECT_EQ(idle.places[2].after, kNoStack);
+    EXPECT_EQ(idle.places[2].host, Nanoseconds(300 - 212));
+    EXPECT_EQ(idle.hits.size(), 2U);
+}
+
 TEST(IdleShares, FewSamplesShareNothingOut)
 {
     Program program;
