@@ -93,10 +93,10 @@ std::vector<Interval> changedTimes(const RecordedGraph& recorded, const PathChan
     const auto lag = [&](const ActivityGraph::Constraint& constraint, std::uint32_t to) {
         // From one activity of the host to the next, and from thread to thread, the host takes the time.
         const bool isOfHost = constraint.cause == Cause::Program || constraint.cause == Cause::HandOver;
-        const bool isFree = constraint.cause == Cause::Launch ? change.freeLaunches || isRemoved(to)
-                            : isOfHost                        ? change.freeLaunches
-                                       : isOrderOnDevice(constraint.cause) &&
-                                             (change.freeGaps || isRemoved(constraint.from));
+        const bool isFree =
+            constraint.cause == Cause::Launch ? change.freeLaunches || isRemoved(to)
+            : isOfHost                        ? change.freeLaunches
+                       : isOrderOnDevice(constraint.cause) && (change.freeGaps || isRemoved(constraint.from));
         return isFree ? std::min(constraint.lag, Nanoseconds(0)) : constraint.lag;
     };
     return recorded.graph.simulate(duration, lag);
