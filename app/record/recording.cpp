@@ -86,16 +86,16 @@ bool Recording::close() noexcept
     return open_.exchange(false);
 }
 
-void Recording::flush(bool mayEnd)
+bool Recording::flush(bool mayEnd)
 {
     if (!trace::mayWait())
-        return;
+        return false;
     MutexLock lock(mutex_);
     const std::uint64_t number = ++flushesAsked_;
     mayEnd_ = mayEnd_ || mayEnd;
     changed_.notifyAll();
-    changed_.waitFor(lock, kLongestFlush,
-                     [&]() REQUIRES(mutex_) { return ended_ || flushesDone_ >= number; });
+    return changed_.waitFor(lock, kLongestFlush,
+                            [&]() REQUIRES(mutex_) { return ended_ || flushesDone_ >= number; });
 }
 
 void Recording::save()
@@ -185,27 +185,30 @@ void Recording::yieldDevice(Profiler profiler)
 {
     if (profiler == Profiler::Torch && !window_.yields)
         return;
-    stopDevice(profiler == Profiler::Torch
-                   ? "the device was left to torch.profiler when the program started it (--yield-to-torch)"
-                   : "the device was left to Proton when the program started it: CUPTI accepts one profiler");
+    const bool hasStopped = stopDevice(
+        profiler == Profiler::Torch
+            ? "the device was left to torch.profiler when the program started it (--yield-to-torch)"
+            : "the device was left to Proton when the program started it: CUPTI accepts one profiler");
     settle();
-    trace::CuptiSession* session = sessionIfAny();
-    if (profiler != Profiler::Proton || !session || !session->hasGivenUp())
+    // Later, CUPTI may be the profiler's: Proton can be started again, and torch.profiler uses the same library.
+    if (!hasStopped || profiler != Profiler::Proton)
         return;
-    flush(false); // decodes what CUPTI has written: the names in it are CUPTI's
+    // Decodes what CUPTI has written: the names in it are CUPTI's.
+    if (!flush(false))
+        return;
     // Triton brings a CUPTI of its own, which the driver refuses while another one is attached, also without a subscriber.
-    withDriver([session] { session->leaveProcess(); });
+    withDriver([session = sessionIfAny()] { session->leaveProcess(); });
 }
 
-void Recording::stopDevice(std::string_view reason)
+bool Recording::stopDevice(std::string_view reason)
 {
     const TryMutexLock window(windowMutex_);
     if (!leftTo_.empty())
-        return;
+        return false;
     leftTo_ = reason;
     trace::CuptiSession* session = sessionIfAny();
     if (!session)
-        return;
+        return false;
     trace::Losses losses;
     session->giveUp(losses);
     // The other profiler may sample instructions as well.
@@ -214,6 +217,7 @@ void Recording::stopDevice(std::string_view reason)
     noteFact("device_untraced", reason);
     const MutexLock lock(mutex_);
     cuptiLosses_.add(losses);
+    return true;
 }
 
 void Recording::end()

@@ -48,7 +48,8 @@ public:
     static void awaitRange(bool awaits) noexcept { awaitsRange_.store(awaits); }
     /// Lets the writing thread write what was noted so far, and waits for it a second at most.
     /// \param mayEnd  the process may end now: the recording is complete if nothing follows
-    void flush(bool mayEnd);
+    /// \return        whether it was written
+    bool flush(bool mayEnd);
     /// Writes what was noted so far if that does not take much of the program's time.
     void save();
 
@@ -102,7 +103,8 @@ private:
     void prepareSampler(trace::CuptiSession& session) REQUIRES(windowMutex_) EXCLUDES(mutex_);
     void setSampler(bool on) REQUIRES(windowMutex_);
     /// Ends the recording of the device for good.
-    void stopDevice(std::string_view reason) EXCLUDES(windowMutex_, mutex_);
+    /// \return  whether it did; it may have ended before, or not have begun
+    bool stopDevice(std::string_view reason) EXCLUDES(windowMutex_, mutex_);
     void detachSoon(trace::CuptiSession& session) EXCLUDES(windowMutex_, mutex_);
 
     // The writing thread.

@@ -274,7 +274,7 @@ std::string exponentText(const Curve& curve, const FindingTemplate& wanted,
         return fmt::format("{}{}exponent not determined {}", name, comma, interval);
     // No slope is called growth that may be none.
     if (law->low < 0 && law->high > 0)
-        return fmt::format("{}{}exponent not told from 0 {}", name, comma, interval);
+        return fmt::format("{}{}exponent not distinguishable from 0 {}", name, comma, interval);
     return fmt::format("{}{}as {}^{:.2f} {}", name, name.empty() ? "" : " ", wanted.x, law->exponent,
                        interval);
 }

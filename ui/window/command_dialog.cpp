@@ -320,6 +320,8 @@ QString CommandDialog::missing() const
         return input_->text().trimmed().isEmpty() ? tr("Name a spec.") : QString();
     if (fileOfRun().isEmpty())
         return tr("Open a recording and select a run first.");
+    if (kind_ == Command::Compact && runs_.empty() && files_.size() > 1)
+        return tr("Select a run of the recording first.");
     if (kind_ == Command::Compact && !runs_.empty() &&
         runs_.front().file->shown() != runs_.front().file->path())
         return tr("This is a trace of another program; save it as a recording first (File > Save As).");

@@ -103,8 +103,8 @@ std::optional<LaunchQueues::Queue> LaunchQueues::queueOf(const std::vector<Comma
         hasCertain =
             hasCertain || (call.length() >= kLongestCall && call.end - (after - 1)->end <= kSoonAfter);
     }
-    // Nothing but a place that became free makes all longer calls return at once when the stream held the most commands.
-    if (longer >= kFewestShortWaits && 10 * shortWaits[most] >= 9 * longer)
+    // Hardly anything but a place that became free makes all longer calls return at once when the stream held the most commands.
+    if (most >= 2 && longer >= kFewestShortWaits && 10 * shortWaits[most] >= 9 * longer)
         return Queue{most, shortestCall};
     const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     if (usual == counts.end() || 2 * usual->second < all)

@@ -105,7 +105,10 @@ private:
         Of column(std::move(key), std::move(title), memberOf(&Row::difference, count));
         column.value = [count](const Row& row) {
             const double number = row.difference.*count;
-            return number == std::trunc(number) ? Cell(static_cast<std::int64_t>(number)) : Cell(number);
+            constexpr double kExact = 1e15; // doubles up to here have all whole numbers
+            return std::abs(number) < kExact && number == std::trunc(number)
+                       ? Cell(static_cast<std::int64_t>(number))
+                       : Cell(number);
         };
         return column;
     }

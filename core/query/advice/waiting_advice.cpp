@@ -146,9 +146,9 @@ std::vector<WaitingLine> WaitingAdvice::linesOf(std::initializer_list<analysis::
         // The samples that divide the time of a line among causes also show its time without causes, which is known better.
         if (sum.isSampled) {
             const analysis::ConfidenceInterval& whole = lines_.at(place);
-            sum.line.interval =
-                analysis::ConfidenceInterval{std::max(sum.time.low, whole.low - sum.rest.high),
-                                             std::min(sum.time.high, whole.high - sum.rest.low)};
+            const analysis::ConfidenceInterval both{std::max(sum.time.low, whole.low - sum.rest.high),
+                                                    std::min(sum.time.high, whole.high - sum.rest.low)};
+            sum.line.interval = both.low <= both.high ? both : sum.time;
         }
         sorted.push_back(std::move(sum.line));
     }

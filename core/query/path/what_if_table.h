@@ -55,7 +55,8 @@ struct WhatIfRow {
     analysis::Statistics ratio = {};    ///< predicted / recorded, by step: its spread is the uncertainty
     std::optional<double> timedMs = {}; ///< median of the timed steps, which were not traced
     /// timedMs x median ratio. With free launches the median of predictions without gaps between kernels, or timedMs if that
-    /// is less: in an untraced CUDA graph the durations of its kernels, as tracing measures them, add up to its time.
+    /// is less: in an untraced CUDA graph the durations of its kernels, as tracing measures them, add up to its
+    /// time (measured on an H200).
     std::optional<double> predictedTimedMs = {};
 };
 

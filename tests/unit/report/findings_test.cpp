@@ -131,7 +131,7 @@ TEST_F(Findings, NoGrowthIsCalledOneThatMayBeNone)
                           .say = "Time grows: {exponents}.",
                           .quantity = {.value = "forward", .from = {{"backend", "naive"}}},
                           .x = "seq_len"}),
-                MatchesRegex("Time grows: exponent not told from 0 \\(95 % -0\\.[0-9]+ to 0\\.[0-9]+, "
+                MatchesRegex("Time grows: exponent not distinguishable from 0 \\(95 % -0\\.[0-9]+ to 0\\.[0-9]+, "
                              "[0-9] points\\)\\."));
 }
 
