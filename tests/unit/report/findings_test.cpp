@@ -127,12 +127,13 @@ TEST_F(Findings, NoGrowthIsCalledOneThatMayBeNone)
         return FakeResult{.forwardMs = isOdd ? 1.05 : 1.0, .backwardMs = 1};
     });
     study = studyRuns(openRecordings({folder / "flat.tscope"}), "scaling").at(0);
-    EXPECT_THAT(sentence({.rule = "growth",
-                          .say = "Time grows: {exponents}.",
-                          .quantity = {.value = "forward", .from = {{"backend", "naive"}}},
-                          .x = "seq_len"}),
-                MatchesRegex("Time grows: exponent not distinguishable from 0 \\(95 % -0\\.[0-9]+ to 0\\.[0-9]+, "
-                             "[0-9] points\\)\\."));
+    EXPECT_THAT(
+        sentence({.rule = "growth",
+                  .say = "Time grows: {exponents}.",
+                  .quantity = {.value = "forward", .from = {{"backend", "naive"}}},
+                  .x = "seq_len"}),
+        MatchesRegex("Time grows: exponent not distinguishable from 0 \\(95 % -0\\.[0-9]+ to 0\\.[0-9]+, "
+                     "[0-9] points\\)\\."));
 }
 
 TEST_F(Findings, GrowthOfOnePointIsASentenceToo)
