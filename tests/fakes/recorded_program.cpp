@@ -68,15 +68,21 @@ void step()
     nvtxRangePop();
 }
 
-/// Behaves like PyTorch's emit_nvtx after the bootstrap has asked the recorder to record operators.
-void runOps()
+/// As the bootstrap in Python does.
+void tellRecorder(const char* message)
 {
     nvtxEventAttributes_t attributes{};
     attributes.version = NVTX_VERSION;
     attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
     attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    attributes.message.ascii = "ops";
+    attributes.message.ascii = message;
     nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+}
+
+/// Behaves like PyTorch's emit_nvtx after the bootstrap has asked the recorder to record operators.
+void runOps()
+{
+    tellRecorder("ops");
     nvtxRangePushA("forward");
     nvtxRangePushA("aten::mm, seq = 3, op_id = 7, sizes = [[4, 8], [8, 2]], input_op_ids = [(2,0), (5,1)]");
     fakeLaunch("mm");
@@ -135,12 +141,7 @@ void pause(int milliseconds)
 /// Behaves like Proton, whose start the bootstrap tells the recorder: subscribes to CUPTI, runs, and leaves it.
 void profileAsProton()
 {
-    nvtxEventAttributes_t attributes{};
-    attributes.version = NVTX_VERSION;
-    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    attributes.message.ascii = "yield to proton";
-    nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+    tellRecorder("yield to proton");
     static int launches = 0;
     const auto count = [](void* /*owner*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/,
                           const void* /*data*/) { ++launches; };
@@ -154,10 +155,11 @@ void profileAsProton()
     const CUptiResult result = cuptiSubscribe_v2(&subscriber, +count, nullptr, &parameters);
     cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
     step();
-    pause(300); // the recorder goes on with ranges
+    pause(300);                      // the recorder goes on with ranges
+    tellRecorder("yield to proton"); // a second start
     step();
     std::printf("subscribed with %d, %d callbacks\n", static_cast<int>(result), launches);
-    std::fprintf(stderr, "CUPTI left %d times\n", fakeFinalized());
+    std::fprintf(stderr, "finalized: %d\n", fakeFinalized());
     // The process ends while it is subscribed.
 }
 
@@ -259,16 +261,21 @@ int main(int argc, char** argv)
     }
     if (what == "yield") {
         // Behaves like the bootstrap when the program starts torch.profiler.
-        nvtxEventAttributes_t attributes{};
-        attributes.version = NVTX_VERSION;
-        attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-        attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-        attributes.message.ascii = "yield";
-        nvtxDomainMarkEx(nvtxDomainCreateA("tilescope"), &attributes);
+        tellRecorder("yield");
         step();
     }
     if (what == "proton")
         profileAsProton();
+    if (what == "torch, proton") {
+        tellRecorder("yield");
+        tellRecorder("yield to proton");
+        step();
+        std::fprintf(stderr, "finalized: %d\n", fakeFinalized());
+    }
+    if (what == "graph, proton") {
+        replayGraph();
+        profileAsProton();
+    }
     if (what == "many") {
         pause(1000);
         for (int i = 0; i < 2000; ++i)
