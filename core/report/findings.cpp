@@ -272,7 +272,7 @@ std::string exponentText(const Curve& curve, const FindingTemplate& wanted,
         fmt::format("(95 % {:.2f} to {:.2f}, {} points)", law->low, law->high, law->points);
     if (!isTelling(*law))
         return fmt::format("{}{}exponent not determined {}", name, comma, interval);
-    // No slope is called growth that may be none.
+    // An interval that contains 0 shows no growth.
     if (law->low < 0 && law->high > 0)
         return fmt::format("{}{}exponent not distinguishable from 0 {}", name, comma, interval);
     return fmt::format("{}{}as {}^{:.2f} {}", name, name.empty() ? "" : " ", wanted.x, law->exponent,

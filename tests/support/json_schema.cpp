@@ -260,7 +260,7 @@ void updateRowsOfSchema(std::string_view json, const std::filesystem::path& sche
 
 std::vector<std::string> schemaOffences(std::string_view json, const std::filesystem::path& schemaFile)
 {
-    if (std::getenv("TILESCOPE_UPDATE")) // NOLINT(concurrency-mt-unsafe): nothing sets it
+    if (std::getenv("TILESCOPE_UPDATE")) // NOLINT(concurrency-mt-unsafe): no thread changes the environment
         updateRowsOfSchema(json, schemaFile);
     Validator validator(schemaFile);
     try {

@@ -220,7 +220,7 @@ QString statisticsWords(const ChartRecipe& recipe, const Drawn& drawn)
     if (recipe.x == ChartRecipe::position())
         return QStringLiteral("The time of each token of all sequences. ");
     if (recipe.x == ChartRecipe::stepNumber())
-        return QStringLiteral("The time of each traced step, of several ranks their mean. ");
+        return QStringLiteral("The time of each typical step, of several ranks their mean. ");
     QString words =
         recipe.centre == ChartRecipe::Centre::Mean ? QStringLiteral("Means") : QStringLiteral("Medians");
     words += drawn.leastN == drawn.mostN

@@ -257,7 +257,7 @@ void ChartsPage::draw()
         runs.push_back(run.run);
     chart_ = chartOf(recipe_, runs, machine_);
     say({});
-    fitToWords();
+    fitControlsToX();
     note_->setText(noteOf(chart_));
     note_->setVisible(!note_->text().isEmpty());
     plot_->show(chart_, recipe_);
@@ -280,7 +280,7 @@ void ChartsPage::draw()
 }
 
 // Names along x have no scale and follow no law, numbers of steps no logarithmic scale; the recipe keeps what it has for numbers.
-void ChartsPage::fitToWords()
+void ChartsPage::fitControlsToX()
 {
     const bool areNumbers = chart_.words.isEmpty();
     const bool areSteps = recipe_.x == ChartRecipe::stepNumber();

@@ -64,7 +64,7 @@ private:
     void showPaper();
     static QString wordsOf(const Chart& chart);
     void draw();
-    void fitToWords();
+    void fitControlsToX();
     void openRecipe();
     void saveRecipe();
     void exportFigure();

@@ -319,8 +319,8 @@ void QueryPage::showRuns(const std::vector<SelectedRun>& runs)
     if (!file_)
         return listing_.cancel();
     listing_.start(
-        [file = file_->path(), run = run_](const query::Cancelled&) {
-            return std::pair(store::sqlSources(file), firstStatement(file, run));
+        [file = file_->path(), run = run_](const query::Cancelled& cancelled) {
+            return std::pair(store::sqlSources(file), firstStatement(file, run, cancelled));
         },
         [this](const std::pair<std::vector<store::SqlSource>, QString>& known) {
             showSources(known.first);

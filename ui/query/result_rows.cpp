@@ -60,6 +60,12 @@ bool isNumber(const store::SqlResult& result, std::size_t column)
     return any;
 }
 
+QString forRun(const char* sql, std::int64_t run)
+{
+    const QString text = QString::fromUtf8(sql);
+    return text.contains(QLatin1String("%1")) ? text.arg(run) : text;
+}
+
 } // namespace
 
 const std::vector<ExampleStatement>& exampleStatements()
@@ -124,25 +130,22 @@ const std::vector<ExampleStatement>& exampleStatements()
     return all;
 }
 
-QString firstStatement(const std::filesystem::path& file, std::int64_t run, const std::stop_token& stop)
+QString firstStatement(const std::filesystem::path& file, std::int64_t run, const query::Cancelled& cancelled)
 {
-    QStringList questions;
-    for (const ExampleStatement& example : exampleStatements())
-        questions << QStringLiteral("exists(select 1 from %1)").arg(QString::fromUtf8(example.rows));
-    const QString sql = QStringLiteral("select ") + questions.join(QStringLiteral(", "));
-    const store::SqlResult known =
-        store::runSql(file, sql.arg(run).toStdString(), {.rows = 1}, stop, exchange::sqlFunctions());
     const std::vector<ExampleStatement>& all = exampleStatements();
-    std::size_t first = 0;
-    while (first + 1 < all.size() && (known.rows() == 0 || numberOf(known.at(0, first)) != 1.0))
-        ++first;
-    return statementOf(all[first], run);
+    // One after the other: a question without an answer may read all rows of the run.
+    const auto hasRows = [&](const ExampleStatement& example) {
+        const QString sql = QStringLiteral("select 1 from %1 limit 1").arg(forRun(example.rows, run));
+        return cancelled() ||
+               store::runSql(file, sql.toStdString(), {.rows = 1}, {}, exchange::sqlFunctions()).rows() > 0;
+    };
+    const auto first = std::find_if(all.begin(), all.end() - 1, hasRows);
+    return statementOf(*first, run);
 }
 
 QString statementOf(const ExampleStatement& example, std::int64_t run)
 {
-    const QString sql = QString::fromUtf8(example.sql);
-    return sql.contains(QLatin1String("%1")) ? sql.arg(run) : sql;
+    return forRun(example.sql, run);
 }
 
 TableData resultRows(const store::SqlResult& result)

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/exchange/runs/sql_section.h"
+#include "core/query/file_session.h"
 #include "ui/kit/table_model.h"
 
 #include <QStringList>
 
 #include <cstdint>
 #include <filesystem>
-#include <stop_token>
 #include <vector>
 
 namespace tilescope::ui {
@@ -23,7 +23,9 @@ const std::vector<ExampleStatement>& exampleStatements();
 QString statementOf(const ExampleStatement& example, std::int64_t run);
 /// The first example whose rows the run has: kernels of a GPU, ops of a CPU, steps of an untraced run, the runs of a file
 /// without any. Any thread.
-QString firstStatement(const std::filesystem::path& file, std::int64_t run, const std::stop_token& stop = {});
+QString firstStatement(
+    const std::filesystem::path& file, std::int64_t run,
+    const query::Cancelled& cancelled = [] { return false; });
 
 /// The rows of a statement. A column whose values are all numbers or null is right-aligned.
 TableData resultRows(const store::SqlResult& result);

@@ -45,6 +45,12 @@ int latestHeight(std::size_t ranks)
     return int(ranks) > kNamedRows ? kLatestRows * (sizes().of(kLeastRow) - rowHeight(ranks)) : 0;
 }
 
+/// The least height of a row with numbers.
+int lineHeight()
+{
+    return QFontMetrics(Theme::instance().small()).height() - 2;
+}
+
 /// The place of a value on the scale, from 0 to 1.
 double shareOf(double late, double most)
 {
@@ -57,7 +63,7 @@ double shareOf(double late, double most)
 struct LatenessPlot::Frame {
     int left = 0, right = 0, top = 0, row = 0;
     int medians = 0;        ///< width of the column of medians, right of the cells; 0: there is none
-    bool hasNumbers = true; ///< in the cells
+    bool hasNumbers = true; ///< in the cells of rows with room for a line
     std::size_t tall = 0;   ///< the first rows that are higher
     int tallRow = 0;
     std::size_t columns = 0, bins = 0;
@@ -105,7 +111,10 @@ LatenessPlot::LatenessPlot(QWidget* parent) : QWidget(parent)
     setMouseTracking(true);
     setCursor(Qt::PointingHandCursor);
     setAccessibleName(tr("Lateness by rank and collective"));
-    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        widest_ = widestNumber();
+        update();
+    });
 }
 
 void LatenessPlot::show(LatenessGrid grid)
@@ -158,7 +167,7 @@ LatenessPlot::Frame LatenessPlot::frameOf(const QSize& size) const
     frame.tallRow = sizes().of(kLeastRow);
     frame.columns = grid_.collectives.size();
     const QFontMetrics small(Theme::instance().small());
-    const bool isHigh = frame.row >= small.height() - 2;
+    const bool isHigh = std::max(frame.row, frame.tall > 0 ? frame.tallRow : 0) >= lineHeight();
     frame.hasNumbers =
         isHigh && (frame.right - frame.left) / int(std::max<std::size_t>(1, frame.columns)) >= widest_;
     if (isHigh && !frame.hasNumbers && grid_.most > 0) {
@@ -205,7 +214,7 @@ void LatenessPlot::drawCells(QPainter& painter, const Frame& frame) const
                 cell.adjust(0, 0, -1, cell.height() > 3 ? -1 : 0);
             if (late)
                 painter.fillRect(cell, colourOf(*late));
-            if (!frame.hasNumbers)
+            if (!frame.hasNumbers || cell.height() < lineHeight())
                 continue;
             const QString text = late ? columnDigits(*late, unit) : notMeasured();
             painter.setPen(late ? textOn(colourOf(*late)) : p.dimText);
@@ -247,6 +256,8 @@ void LatenessPlot::drawMedians(QPainter& painter, const Frame& frame) const
     const auto [begin, end] = frame.shown(painter);
     for (std::size_t rank = begin; rank < end; ++rank) {
         const QRect row = frame.cell(rank, 0);
+        if (row.height() < lineHeight())
+            continue;
         const std::optional<double>& median = grid_.ranks[rank].median;
         draw(row.top(), row.height(), median ? columnDigits(*median, unit) : notMeasured());
     }

@@ -160,31 +160,29 @@ void RankLanesPainter::drawParts(QPainter& painter, std::size_t rank) const
     const QColor colour = p.hue(query::Hue::Collective);
     painter.setFont(Theme::instance().small());
     const QFontMetrics metrics(painter.font());
-    for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
-        if (part.end < frame_.window.from || part.start > frame_.window.to)
-            continue;
-        const QRectF box = frame_.part(rank, part);
-        const double ready = std::clamp(frame_.x(part.ready), box.left(), box.right());
-        const QRectF waits(box.left(), box.top(), ready - box.left(), box.height());
-        // What is short is still seen.
-        const QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
+    const auto eachShown = [&](auto draw) {
+        for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
+            if (part.end < frame_.window.from || part.start > frame_.window.to)
+                continue;
+            const QRectF box = frame_.part(rank, part);
+            const double ready = std::clamp(frame_.x(part.ready), box.left(), box.right());
+            // What is short is still seen.
+            draw(part, QRectF(box.left(), box.top(), ready - box.left(), box.height()),
+                 QRectF(ready, box.top(), std::max(1.0, box.right() - ready), box.height()));
+        }
+    };
+    eachShown([&](const RankLanes::Part& part, const QRectF& waits, const QRectF& transfers) {
         if (waits.width() >= 1)
             fillWaiting(painter, waits);
         painter.fillRect(transfers.width() > 3 ? transfers.adjusted(0, 0, -0.5, 0) : transfers, colour);
         if (marked_ == part.collective) {
             painter.setPen(QPen(p.accent, focusedRank_ == rank ? 2 : 1));
             painter.setBrush(Qt::NoBrush);
-            painter.drawRect(box.adjusted(0, 0, -1, -1));
+            painter.drawRect(frame_.part(rank, part).adjusted(0, 0, -1, -1));
         }
-    }
+    });
     // Collectives of several groups overlap in time: no box covers the words of another one.
-    for (const RankLanes::Part& part : lanes_.ranks[rank].parts) {
-        if (part.end < frame_.window.from || part.start > frame_.window.to)
-            continue;
-        const QRectF box = frame_.part(rank, part);
-        const double ready = std::clamp(frame_.x(part.ready), box.left(), box.right());
-        const QRectF waits(box.left(), box.top(), ready - box.left(), box.height());
-        const QRectF transfers(ready, box.top(), std::max(1.0, box.right() - ready), box.height());
+    eachShown([&](const RankLanes::Part& part, const QRectF& waits, const QRectF& transfers) {
         if (waits.width() >= 1) {
             const QString amount = timeText(part.ready - part.start);
             for (const QString& text : {tr("waits %1").arg(amount), amount}) {
@@ -204,7 +202,7 @@ void RankLanesPainter::drawParts(QPainter& painter, std::size_t rank) const
             painter.setPen(textOn(colour));
             painter.drawText(transfers, Qt::AlignCenter, number);
         }
-    }
+    });
 }
 
 // From the first rank's start to that of the last one, in the row of the latter.

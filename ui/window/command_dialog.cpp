@@ -324,7 +324,7 @@ QString CommandDialog::missing() const
         return tr("Select a run of the recording first.");
     if (kind_ == Command::Compact && !runs_.empty() &&
         runs_.front().file->shown() != runs_.front().file->path())
-        return tr("This is a trace of another program; save it as a recording first (File > Save As).");
+        return tr("This is a copy; save it as a recording first (File > Save As).");
     if (kind_ == Command::Merge && files_.size() < 2)
         return tr("Open at least two recordings first.");
     if (kind_ == Command::Replay && choice_->currentText().trimmed().isEmpty())

@@ -16,7 +16,7 @@ using at::Tensor;
 
 constexpr const char* kMask = "attention/mask";
 
-// LibTorch reports only in warnings why a kernel does not support a spec.
+// LibTorch reports only in warnings why a kernel does not support a problem.
 class WarningCollector final : public c10::WarningHandler {
 public:
     void process(const c10::Warning& warning) override
@@ -110,7 +110,7 @@ void SdpaAttention::requireCuda() const
             c10::str(traits_.name, " is a CUDA kernel of PyTorch and this point runs on the CPU")};
 }
 
-// Asks LibTorch, with temporary tensors of the problem's shape, whether the kernel supports the spec.
+// Asks LibTorch, with temporary tensors of the problem's shape, whether the kernel supports it.
 void SdpaAttention::requireKernelTakes() const
 {
     const std::optional<TorchKernel> kernel = traits_.torchKernel;

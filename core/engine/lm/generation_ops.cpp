@@ -36,14 +36,14 @@ Tensor makeTurns(std::int64_t positions, std::int64_t headDim, double theta, dou
 /// \param scale  of the scores
 AttentionSpec attentionOfPass(const ExperimentSpec& spec, double scale, bool isPrefill)
 {
-    AttentionSpec call = attentionOf(spec);
-    call.scale = scale;
+    AttentionSpec attention = attentionOf(spec);
+    attention.scale = scale;
     if (!isPrefill) {
-        call.queries = 1;
-        call.keys = cachedTokens(spec);
-        call.causal = false; // one query sees every key
+        attention.queries = 1;
+        attention.keys = cachedTokens(spec);
+        attention.causal = false; // one query sees every key
     }
-    return call;
+    return attention;
 }
 
 double scaleOfScores(const ExperimentSpec& spec)

@@ -38,8 +38,8 @@ public:
 
     /// \param options        dtype and device of the parameters
     /// \param attentionType  of the inputs of attention
-    /// \throws Unsupported, Error
     /// \param parallelism  shared by the ranks; must outlive this object; null: this process alone
+    /// \throws Unsupported, Error
     EagerOps(const ExperimentSpec& spec, at::TensorOptions options, const AttentionSpec& attention,
              at::ScalarType attentionType, Parallelism* parallelism = nullptr);
 

@@ -33,10 +33,12 @@ void addTo(analysis::ConfidenceInterval& sum, const analysis::ConfidenceInterval
     sum = {sum.low + more.low, sum.high + more.high};
 }
 
-analysis::ConfidenceInterval limitsOf(const WaitingLine& line)
+/// A time without an interval is exact.
+analysis::ConfidenceInterval limitsOf(Nanoseconds time,
+                                      const std::optional<analysis::ConfidenceInterval>& interval)
 {
-    const auto exact = static_cast<double>(line.time.count());
-    return line.interval.value_or(analysis::ConfidenceInterval{exact, exact});
+    const auto exact = static_cast<double>(time.count());
+    return interval.value_or(analysis::ConfidenceInterval{exact, exact});
 }
 
 std::optional<WaitingLine> outermostForward(const WaitingRecords& records)
@@ -81,8 +83,7 @@ WaitingAdvice::WaitingAdvice(const WaitingRecords& records)
         return;
     for (const WaitingRow& row : lines.rows) {
         const std::string place = row.line ? placeOf(*row.line) : std::string();
-        const auto exact = static_cast<double>(row.idle.count());
-        addTo(lines_[place], row.interval.value_or(analysis::ConfidenceInterval{exact, exact}));
+        addTo(lines_[place], limitsOf(row.idle, row.interval));
         for (const CauseTime& part : row.causes)
             parts_.push_back({.cause = part.cause,
                               .line = {.place = place,
@@ -130,14 +131,14 @@ std::vector<WaitingLine> WaitingAdvice::linesOf(std::initializer_list<analysis::
     for (const Part& part : parts_) {
         Sums& sum = sums[part.line.place];
         if (std::ranges::find(causes, part.cause) == causes.end()) {
-            addTo(sum.rest, limitsOf(part.line));
+            addTo(sum.rest, limitsOf(part.line.time, part.line.interval));
             continue;
         }
         sum.line.place = part.line.place;
         sum.line.time += part.line.time;
         sum.isFound = true;
         sum.isSampled = sum.isSampled || part.line.interval;
-        addTo(sum.time, limitsOf(part.line));
+        addTo(sum.time, limitsOf(part.line.time, part.line.interval));
     }
     std::vector<WaitingLine> sorted;
     for (auto& [place, sum] : sums) {

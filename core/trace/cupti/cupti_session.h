@@ -63,7 +63,7 @@ public:
     void watchGraphNodes() { watchesNodes_ = true; }
     /// Removes CUPTI from the process. Only after the buffers have been decoded, because CUPTI owns the names in them.
     /// Does nothing once CUDA graphs were traced: their replays use memory of CUPTI and would fail without it. The
-    /// destructor removes CUPTI in any case.
+    /// destructor removes CUPTI in any case, unless it was given up.
     void detach();
     /// The same between stop() and start() while the program goes on: at the end of one of its next calls into
     /// CUDA, in the thread that makes it. Until then CUPTI stays subscribed.

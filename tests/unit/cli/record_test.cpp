@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;

@@ -635,7 +635,7 @@ TEST(ChartOfImports, OneImportIsDrawnStepByStep)
     EXPECT_EQ(chartRows(chart, {}, 2).columns.size(), 3U) << "a name and the first steps";
     EXPECT_TRUE(chartRows(chartOf(recipe, {})).columns.empty()) << "no unit is known";
     EXPECT_TRUE(
-        chart.caption.startsWith(QStringLiteral("Step time against step. The time of each traced step")))
+        chart.caption.startsWith(QStringLiteral("Step time against step. The time of each typical step")))
         << chart.caption.toStdString();
     const std::optional<ChartRanges> ranges = rangesOf(chart, recipe);
     ASSERT_TRUE(ranges);

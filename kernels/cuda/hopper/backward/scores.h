@@ -80,8 +80,9 @@ template <class Tile, class Element> struct BackwardScores {
         }
     }
 
-    /// The log-sum-exp or delta of the queries of a tile, in shared memory. Those of the first of `Parts` parts are read at
-    /// once, so that they arrive while products run; those of the others where they are used, for want of registers.
+    /// The log-sum-exp or delta of the queries of a tile, in shared memory. Those of the first of `Parts` parts are read when
+    /// this object is made: before a wait for products, they arrive while these run. Those of the others are read where they
+    /// are used, for want of registers.
     template <int Parts> class QueryValues {
     public:
         __device__ explicit QueryValues(const float* values) : values_(values + 2 * (threadIdx.x % 4))
